@@ -58,13 +58,29 @@ class Animated:
     def __getattr__(self, name: str) -> Any:
         value = getattr(self._modifier, name)
         found = self._values.get(name)
-        if not found or not isinstance(value, (int, float)):
+        if not found:
             return value
+        if not isinstance(value, (int, float)):
+            return math.nan  # one number of several, or one of several modes: nobody follows which
         made = self._pick(value, *found)
         if isinstance(value, bool):
             return bool(made)
         limits = self._modifier.bl_rna.properties[name]
         return type(value)(min(max(made, limits.hard_min), limits.hard_max))
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """Return an input of a node group: a custom property of the modifier before Blender 5.2."""
+        return _picked(self._modifier.get(key, default), self._values.get(key), self._pick)
+
+    def input_value(self, key: str, value: Any) -> Any:
+        """Return what animation makes of an input of a node group, since Blender 5.2."""
+        return _picked(value, self._values.get(key), self._pick)
+
+
+def _picked(value: Any, found: list[float] | None, pick: Any) -> Any:
+    if not found:
+        return value
+    return pick(value, *found) if isinstance(value, (int, float)) else math.nan
 
 
 def has_modifiers(user: Any) -> bool:
@@ -82,7 +98,11 @@ def modifiers(user: Any, frame: float) -> list[tuple[Any, ...]]:
         if not shapes(curve.data_path) or data_paths.bad_data_path(curve.data_path):
             continue
         match data_paths.split_data_path(curve.data_path):
-            case [_, (str(modifier),), str(name), *_]:
+            case (
+                [_, (str(modifier),), "properties", "inputs", str(name), *_]  # since Blender 5.2
+                | [_, (str(modifier),), (str(name),), *_]
+                | [_, (str(modifier),), str(name), *_]
+            ):
                 values.setdefault(modifier, {}).setdefault(name, []).extend(_values(curve, frame, _DEEPEST))
     return [
         (each, *(Animated(each, values[each.name], pick) for pick in (max, min)))

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Estimates how many vertices an object has after its modifiers, by the formulas of `facts/growth.json`.
 
-An estimate is rough, and rather too high than too low.
+An estimate is rough, and rather too high than too low. It is a number only if it followed everything that the object is
+made from; otherwise it is `UNKNOWN`, and a rehearsal has to measure it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
@@ -57,8 +59,13 @@ class Estimate(NamedTuple):
     changing: str = ""
     """The modifier that animation changes, so that the object may have more vertices at another frame."""
 
+    endless: bool = False
+    """Whether too much is made from one another to follow it."""
+
     def because(self) -> str:
-        """Return the name of `maker`, with its largest number, as the end of a message."""
+        """Return the end of a message: the name of `maker`, with its largest number."""
+        if self.endless:
+            return ": too much is made from one another to follow it"
         return "" if self.maker is None else _name_modifier(self.maker)
 
 
@@ -67,23 +74,44 @@ def estimate(user: Any, frame: float = 0.0) -> float:
     return weigh(user, frame).size
 
 
-_estimating: set[str] = set()
-"""Objects whose estimate is not finished: an object that is made from itself is not followed again."""
+_estimating: list[str] = []
+"""Objects whose estimate is not finished, each made from the next one."""
+_finished: dict[str, float] = {}
+"""Points of the objects from which the first of `_estimating` is made: many may be made from the same one."""
 
 
 def points_of(user: Any) -> float:
-    """Return how many points an object has after its modifiers, for another object that is made from it."""
-    if user.name_full in _estimating:
-        return 1.0
-    _estimating.add(user.name_full)
-    try:
-        return estimate(user)
-    finally:
-        _estimating.discard(user.name_full)
+    """Return how many points an object has after its modifiers, for another object that is made from it.
+
+    Objects that are made from one another have an unknown number: Blender makes each from what the other was before.
+    """
+    name = user.name_full
+    if _estimating and _estimating[-1] == name:
+        return 1.0  # Blender leaves an object out that is among those from which it is made
+    if name in _estimating:
+        return UNKNOWN
+    if name not in _finished:
+        found = weigh(user).size
+        if not _estimating:
+            return found
+        _finished[name] = found
+    return _finished[name]
 
 
 def weigh(user: Any, frame: float = 0.0) -> Estimate:
     """Estimate an object with its modifiers, also at `frame`."""
+    _estimating.append(user.name_full)
+    try:
+        return _weigh(user, frame)
+    except RecursionError:
+        return Estimate(UNKNOWN, endless=True)
+    finally:
+        _estimating.pop()
+        if not _estimating:
+            _finished.clear()
+
+
+def _weigh(user: Any, frame: float) -> Estimate:
     size, work = _base(user), 0.0
     most, maker, changing = 1.0, None, ""
     for modifier, *others in animated.modifiers(user, frame):
@@ -98,7 +126,9 @@ def weigh(user: Any, frame: float = 0.0) -> Estimate:
         if others:
             changing = f"modifier {others[0].name!r}"
         if modifier.type in _WORK:
-            work += _vertices_after(_WORK[modifier.type], modifier, size, user)
+            work += max(
+                _vertices_after(_WORK[modifier.type], each, size, user) for each in (modifier, *others)
+            )
         if size >= UNKNOWN:
             break
     return Estimate(max(size, work), maker, changing)
@@ -118,7 +148,7 @@ def _vertices_after(formula: Formula, modifier: Any, size: float, user: Any) -> 
         if name == "extent":
             return _extent(user)
         if name == "longest":
-            return max(user.dimensions)
+            return _longest(user.dimensions)
         return getattr(modifier, name, None)
 
     return formula.value(
@@ -244,13 +274,22 @@ def _metaball(data: Any) -> float:
     )
 
 
+def _longest(sides: Iterable[float]) -> float:
+    """Return the largest of these numbers; NaN if one of them is none."""
+    found = [*sides]
+    return float(max(found)) if math.isfinite(sum(found)) else math.nan
+
+
 def _extent(user: Any) -> float:
-    """Return the longest side in the object's own space of the mesh as it is: `dimensions` waits for an evaluation."""
+    """Return the longest side in the object's own space of the mesh as it is: `dimensions` waits for an evaluation.
+
+    It is not a number if one of the mesh's coordinates is none.
+    """
     if user.type != "MESH" or not user.data.vertices:
-        return float(max(*user.dimensions, 1e-3))
+        return _longest((*user.dimensions, 1e-3))
     if user.mode == "EDIT":
         points = [abs(c) for v in bmesh.from_edit_mesh(user.data).verts for c in v.co]
     else:
         points = [0.0] * (3 * len(user.data.vertices))
         user.data.vertices.foreach_get("co", points)
-    return 2.0 * max(max(points), -min(points), 1e-3)
+    return 2.0 * _longest((_longest(points), -min(points), 1e-3))

@@ -5,14 +5,25 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..guard.measured import UNKNOWN
 from .estimate import points_of
 
 __all__ = ("instances",)
 
 
 def instances(objects: Any) -> float:
-    """Return about how many objects Blender lists when it draws each of these as often as it is instanced."""
+    """Return about how many objects Blender lists when it draws each of these as often as it is instanced.
+
+    An unknown number if objects instance one another, or more deeply than Python can follow.
+    """
     known: dict[str, float] = {}
+    try:
+        return _all_drawn(objects, known)
+    except RecursionError:
+        return UNKNOWN
+
+
+def _all_drawn(objects: Any, known: dict[str, float]) -> float:
     return sum(_drawn(user, known) for user in objects if user.parent is None or not _multiplies(user.parent))
 
 
@@ -25,7 +36,7 @@ def _drawn(user: Any, known: dict[str, float]) -> float:
     found = known.get(user.name_full)
     if found is not None:
         return found
-    known[user.name_full] = 1.0  # an object that instances itself counts once
+    known[user.name_full] = UNKNOWN  # for an object that instances itself
     total = 1.0
     if _multiplies(user):
         elements = points_of(user)

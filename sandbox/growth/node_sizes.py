@@ -3,13 +3,12 @@
 
 How many points a node makes is a formula of `facts/growth.json`; a node without a formula passes on what arrives. A
 number from a field counts as `_SMALL`. A number of which nothing is known counts as `_UNKNOWN`, so that the script has
-to be rehearsed. A number from the group's inputs counts as the modifier's value, so that a script that sets it is
-caught.
+to be rehearsed; so does whatever is not followed: a loop of links, more than `_DEPTH` links or `_MOST_TREES` groups.
+A number from the group's inputs counts as the modifier's value, so that a script that sets it is caught.
 """
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Callable
 from functools import partial
@@ -19,6 +18,8 @@ import bpy
 
 from ..facts.members import names
 from ..guard.measured import UNKNOWN
+from .animated import Animated
+from .arithmetic import arithmetic, known_number
 from .formulas import Formula, formulas
 
 __all__ = ("modifier_size", "most")
@@ -33,18 +34,26 @@ _NUMERIC = frozenset({"VALUE", "INT", "VECTOR", "RGBA", "ROTATION", "MATRIX"})
 _SMALL_NUMBERS = tuple(names("nodes that give small numbers"))
 _ANY_NUMBER = names("nodes that give any number")
 _HUGE = 1e15
+_BLOCKS = frozenset({"NodeSocketCollection", "NodeSocketObject"})
 _BY_OTHER_WAYS = frozenset(
     "NodeEvaluateClosure GeometryNodeMeshToDensityGrid GeometryNodeMeshToSDFGrid GeometryNodePointsToSDFGrid".split()
 )
 """Nodes that Blender evaluates although their result may not be geometry, or arrives by no geometry link."""
 _TEXTS = frozenset({"FunctionNodeReplaceString", "GeometryNodeStringJoin", "GeometryNodeStringToCurves"})
 _DEPTH = 40
+_MOST_TREES = 1_000
+"""How many trees of group nodes one estimate follows; the same tree with the same numbers counts once."""
 
 
 def modifier_size(modifier: Any, size: float, user: Any, points_of: PointsOf) -> float:
     """Return the points after a Geometry Nodes modifier of `size` points; `points_of` counts those of other objects."""
     tree = _tree(modifier, size, user, points_of)
-    return size if tree is None else tree.output()
+    if tree is None:
+        return size
+    try:
+        return tree.output()
+    except RecursionError:  # a chain of nodes as long as Python can follow
+        return _UNKNOWN
 
 
 def most(modifier: Any, points_of: PointsOf) -> str:
@@ -52,7 +61,10 @@ def most(modifier: Any, points_of: PointsOf) -> str:
     tree = _tree(modifier, 1.0, modifier.id_data, points_of)
     if tree is None:
         return ""
-    tree.output()
+    try:
+        tree.output()
+    except RecursionError:
+        return ""
     _, node, number = tree.most
     return f", node {node!r}{number}" if node else ""
 
@@ -61,46 +73,56 @@ def _tree(modifier: Any, size: float, user: Any, points_of: PointsOf) -> _Tree |
     tree = modifier.node_group
     if tree is None:
         return None
-    inputs = {}
+    inputs: dict[str, Any] = {}
     for item in tree.interface.items_tree:
         if item.item_type == "SOCKET" and item.in_out == "INPUT" and hasattr(item, "default_value"):
-            inputs[item.identifier] = _magnitude(_input_value(modifier, item))
-    return _Tree(tree, size, inputs, user.dimensions[:], 0, points_of)
+            value = _input_value(modifier, item)
+            inputs[item.identifier] = value if item.socket_type in _BLOCKS else _magnitude(value)
+    return _Tree(tree, size, inputs, user.dimensions[:], {}, points_of)
 
 
 def _input_value(modifier: Any, item: Any) -> Any:
     """Return the modifier's value of a group input: an attribute since Blender 5.2, a custom property before."""
     inputs = getattr(getattr(modifier, "properties", None), "inputs", None)
     if inputs is not None:
-        return getattr(getattr(inputs, item.identifier, None), "value", item.default_value)
+        value = getattr(getattr(inputs, item.identifier, None), "value", item.default_value)
+        return modifier.input_value(item.identifier, value) if isinstance(modifier, Animated) else value
     return modifier.get(item.identifier, item.default_value)
 
 
 def _magnitude(value: Any) -> float:
     """Return the absolute value of a number, or the largest of several; 0 for anything else."""
     if isinstance(value, (int, float)):
-        return abs(float(value))
+        return known_number(float(value))
     numbers = value if hasattr(value, "__len__") and not isinstance(value, str) else ()
-    return max((abs(float(each)) for each in numbers), default=0.0)
+    return max((known_number(float(each)) for each in numbers), default=0.0)
+
+
+_Inner: TypeAlias = dict[tuple[Any, ...], tuple[float, tuple[float, str, str]]]
+"""What the trees of group nodes made, and which node made most, by the tree and all that goes in."""
 
 
 class _Tree:
-    """One evaluation of one tree; `inputs` are the values of its group inputs by socket identifier."""
+    """One evaluation of one tree; `inputs` are the numbers, objects and collections of its group inputs, by identifier.
+
+    All trees of one estimate share `inner`. No tree holds another, nor a function that holds it: while a script runs,
+    Python does not collect what holds itself.
+    """
 
     def __init__(
         self,
         tree: Any,
         size: float,
-        inputs: dict[str, float],
+        inputs: dict[str, Any],
         extent: tuple[float, ...],
-        depth: int,
+        inner: _Inner,
         points_of: PointsOf,
     ) -> None:
         self.tree = tree
         self.size = size
         self.inputs = inputs
-        self.extent = max(*extent, 1.0)
-        self.depth = depth
+        self.extent = max(*map(known_number, extent), 1.0)
+        self.inner = inner
         self.points_of = points_of
         #: The factor of the node that multiplies most, its name, and its largest number.
         self.most = (1.0, "", "")
@@ -136,7 +158,7 @@ class _Tree:
         node = output.node
         known = ("text " + node.name, output.identifier)
         if known not in self._known and level < _DEPTH:
-            self._known[known] = 1.0  # a cycle through a zone
+            self._known[known] = _HUGE  # for a loop of links
             self._known[known] = min(self._node_letters(node, level + 1), _HUGE)
         return self._known.get(known, _HUGE)
 
@@ -171,15 +193,47 @@ class _Tree:
     def value(self, socket: Any, level: int) -> float:
         """Return the absolute value of what arrives at a number socket."""
         links = self.links(socket)
-        if not links or level > _DEPTH:
+        if not links:
             return _magnitude(getattr(socket, "default_value", 0.0))
-        link = links[0]
-        return self._source(link.from_node, link.from_socket, level + 1)
+        return self._source(links[0], level + 1) if level <= _DEPTH else _UNKNOWN
 
-    def _source(self, node: Any, output: Any, level: int) -> float:
+    def is_exact(self, socket: Any) -> bool:
+        """Return whether `value` is the number itself, and not the largest of several."""
+        for _ in range(_DEPTH):
+            links = self.links(socket)
+            if not links:
+                return not hasattr(socket.default_value, "__len__")
+            node = links[0].from_node
+            if node.bl_idname != "NodeReroute":
+                return node.bl_idname in _EXACT
+            socket = node.inputs[0]
+        return False
+
+    def block(self, socket: Any) -> Any:
+        """Return the object or collection that arrives at a socket; a number of points if there is none.
+
+        That is `_UNKNOWN` if a node decides which one arrives.
+        """
+        for _ in range(_DEPTH):
+            links = self.links(socket)
+            node = links[0].from_node if links else None
+            if node is None:
+                found = socket.default_value
+            elif node.bl_idname == "NodeReroute":
+                socket = node.inputs[0]
+                continue
+            elif node.bl_idname == "NodeGroupInput":
+                found = self.inputs.get(links[0].from_socket.identifier, _UNKNOWN)
+            else:
+                found = _chosen_block(node)
+            return 1.0 if found is None else found
+        return _UNKNOWN
+
+    def _source(self, link: Any, level: int) -> float:
+        node, output = link.from_node, link.from_socket
         known = (node.name, output.identifier)
         if known not in self._known:
-            self._known[known] = _SMALL  # a cycle through a zone
+            self._known[known] = _UNKNOWN  # for a loop of links
             self._known[known] = min(self._compute(node, output, level), _HUGE)
         return self._known[known]
 
@@ -194,10 +248,17 @@ class _Tree:
             return abs(float(node.integer))
         if kind == "ShaderNodeValue":
             return abs(float(node.outputs[0].default_value))
-        if kind in ("ShaderNodeMath", "FunctionNodeIntegerMath"):
-            return _arithmetic(node.operation, inputs)
-        if kind == "ShaderNodeVectorMath":
-            return _arithmetic(node.operation, inputs) * 2.0
+        if kind in _ARITHMETIC:
+            exact = [self.is_exact(s) for s in node.inputs if s.enabled and s.type in _NUMERIC]
+            return arithmetic(node.operation, inputs, exact)
+        if (
+            kind == "ShaderNodeMapRange"
+            and not node.clamp
+            and not node.interpolation_type.startswith("SMOOTH")
+        ):
+            return _UNKNOWN  # it continues beyond its bounds
+        if kind == "ShaderNodeMix" and (not node.clamp_factor or node.blend_type != "MIX"):
+            return _UNKNOWN
         if kind in ("ShaderNodeClamp", "ShaderNodeMapRange", "ShaderNodeMix", "GeometryNodeSwitch"):
             return max(inputs, default=_SMALL)
         if kind in _NUMBERS:
@@ -219,7 +280,7 @@ class _Tree:
     def _points_of_node(self, node: Any, output: Any) -> float:
         known = ("geometry " + node.name, output.identifier)
         if known not in self._known:
-            self._known[known] = 1.0
+            self._known[known] = _HUGE  # for a loop of links
             self._known[known] = min(self._compute_points(node), _HUGE)
         return self._known[known]
 
@@ -246,7 +307,11 @@ class _Tree:
             if name in known:
                 return known[name]
             socket = node.inputs.get(name.replace("_", " "))
-            return None if socket is None else self.value(socket, 0)
+            if socket is None:
+                return None
+            return (
+                self.value(socket, 0) if name not in formula.divisors or self.is_exact(socket) else _UNKNOWN
+            )
 
         functions = {name: partial(function, self, node, arriving) for name, function in _FUNCTIONS.items()}
         return formula.value(read, {"into": lambda which: self.geometry(node.inputs[which]), **functions})
@@ -258,29 +323,38 @@ class _Tree:
         return f" ({name} = {numbers[name]:,g})" if name else ""
 
     def _group(self, node: Any) -> float:
-        if node.node_tree is None or self.depth > 8:
+        if node.node_tree is None:
             return 1.0
         arriving = sum(self.geometry(s) for s in node.inputs if s.type == "GEOMETRY")
         inputs = {s.identifier: self.value(s, 0) for s in node.inputs if s.type in ("VALUE", "INT", "VECTOR")}
-        inner = _Tree(node.node_tree, arriving, inputs, (self.extent,), self.depth + 1, self.points_of)
-        made = inner.output()
-        self.most = max(self.most, inner.most)
+        inputs |= {s.identifier: self.block(s) for s in node.inputs if s.type in ("OBJECT", "COLLECTION")}
+        goes_in = (node.node_tree.name_full, arriving, self.extent, *inputs.items())
+        if goes_in not in self.inner:
+            if len(self.inner) >= _MOST_TREES:
+                return _UNKNOWN
+            self.inner[goes_in] = _UNKNOWN, self.most  # for a group in itself, and to count it
+            tree = _Tree(node.node_tree, arriving, inputs, (self.extent,), self.inner, self.points_of)
+            self.inner[goes_in] = tree.output(), tree.most
+        made, most = self.inner[goes_in]
+        self.most = max(self.most, most)
         return made
 
 
-def _arithmetic(operation: str, inputs: list[float]) -> float:
-    first = inputs[0] if inputs else 0.0
-    second = inputs[1] if len(inputs) > 1 else 0.0
-    match operation:
-        case "MULTIPLY" | "MULTIPLY_ADD" | "SCALE" | "DOT_PRODUCT" | "CROSS_PRODUCT":
-            return math.prod(max(i, 1.0) for i in inputs)
-        case "POWER":
-            return min(max(first, 1.0) ** min(second, 100.0), _HUGE)
-        case "EXPONENT":
-            return math.exp(min(first, 30.0))
-        case "DIVIDE":
-            return first / max(second, 1e-3)
-    return sum(inputs)
+_ARITHMETIC = frozenset({"ShaderNodeMath", "FunctionNodeIntegerMath", "ShaderNodeVectorMath"})
+_EXACT = frozenset({"NodeGroupInput", "FunctionNodeInputInt", "ShaderNodeValue"})
+"""Nodes of whose numbers the estimate knows the value, not only a bound."""
+
+
+def _chosen_block(node: Any) -> Any:
+    """Return the object or collection that a node without inputs gives; `_UNKNOWN` for any other node."""
+    match node.bl_idname:
+        case "GeometryNodeInputObject":
+            return node.object
+        case "GeometryNodeInputCollection":
+            return node.collection
+        case "GeometryNodeSelfObject":
+            return None
+    return _UNKNOWN
 
 
 def _for_each(tree: _Tree, node: Any, arriving: float) -> float:
@@ -313,13 +387,13 @@ def _repeat(tree: _Tree, node: Any, arriving: float) -> float:
 
 def _object_size(tree: _Tree, node: Any, _arriving: float) -> float:
     """Return the points of a node's object; 1000 where a field decides which object."""
-    found = getattr(node.inputs.get("Object"), "default_value", None)
-    return 1000.0 if found is None else tree.points_of(found)
+    found = tree.block(node.inputs.get("Object"))
+    return found if isinstance(found, float) else tree.points_of(found)
 
 
 def _collection_size(tree: _Tree, node: Any, _arriving: float) -> float:
-    found = getattr(node.inputs.get("Collection"), "default_value", None)
-    return 1000.0 + (0.0 if found is None else sum(map(tree.points_of, found.all_objects)))
+    found = tree.block(node.inputs.get("Collection"))
+    return 1000.0 + (found if isinstance(found, float) else sum(map(tree.points_of, found.all_objects)))
 
 
 _FORMULAS, _NUMBERS = formulas("nodes"), formulas("numbers")

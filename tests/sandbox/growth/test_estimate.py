@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import json
 import resource
 from pathlib import Path
@@ -12,7 +13,9 @@ from typing import Any
 import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.base.errors import LimitExceeded
-from bl_ext.user_default.mcp_bridge.sandbox.growth import estimate, formulas
+from bl_ext.user_default.mcp_bridge.sandbox.growth import estimate, formulas, instances
+from bl_ext.user_default.mcp_bridge.sandbox.guard.measured import UNKNOWN
+from bl_ext.user_default.mcp_bridge.scene import keyframes
 
 from support.running import fork
 from support.sandboxing.scripts import result
@@ -38,6 +41,41 @@ def test_each_formula_can_be_computed(title: str, names: str) -> None:
         formula = formulas.formulas(title)[one]
         assert formula.value(lambda _name: 3.0, own) >= 0
         assert formula.value(lambda _name: 1e9, own) >= formula.value(lambda _name: 1.0, own) or "/" in text
+
+
+_EXTREME = (-1.0, -3.0, -1e9, 0.0, 1e-30, -1e-30, 1e9, 1e14, True)
+_NOT_KNOWN = (float("nan"), float("inf"), -float("inf"), UNKNOWN, -1e300, 10**400)
+
+
+@pytest.mark.parametrize(("title", "names"), _EACH)
+def test_no_number_that_a_formula_reads_makes_it_small(title: str, names: str) -> None:
+    """With each of its numbers negative, extreme or not known, and the result of each function, one at a time."""
+    text = _TABLES[title]["formulas"][names]
+    called = {node.func.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)}
+    called -= {"given", "max", "min", "sum", "norm"}
+    formula = formulas.formulas(title)[names.split()[0]]
+    everything = [*formula.names, *called]
+
+    def value(changed: str, number: float) -> float:
+        given: dict[str, Any] = dict.fromkeys(everything, 3.0)
+        given |= {name: number for name in everything if name == changed}
+        given |= {name: [given[name]] * 3 for name in _LISTS & set(everything)}
+        own = {name: (lambda *_given, name=name: given[name]) for name in called}
+        return formula.value(given.__getitem__, own)
+
+    for name in everything:
+        for number in _EXTREME:
+            found = value(name, number)
+            assert found >= 0.0
+            assert found == value(name, abs(number)), (name, number)
+        for number in _NOT_KNOWN:
+            reads = any(value(name, each) != value(name, 3.0) for each in (0.0, 1.0, 1e6))
+            if reads:
+                assert value(name, number) >= UNKNOWN, (name, number)
+
+
+_LISTS = {"use_axis", "constant_offset_displace", "relative_offset_displace"}
+"""Settings that are several numbers."""
 
 
 @pytest.mark.parametrize("title", _TABLES)
@@ -182,3 +220,167 @@ def test_a_mesh_that_was_filled_is_estimated_under_any_name(names: str) -> None:
     )
 
     assert "vertices, more than" in _refusal(script, memory=4 << 30)
+
+
+def _estimated(script: str, estimated: str = "bpy.context.object") -> float:
+    """Return the estimate of an object that a script makes, in a Blender of its own that never evaluates it."""
+
+    def attempt() -> float:
+        names: dict[str, Any] = {"bpy": bpy}
+        exec(script, names)
+        return estimate.estimate(eval(estimated, names))
+
+    return fork.run(attempt)
+
+
+def _nested(depth: int, *, twice: bool = False, kind: str = "GeometryNodeTree") -> str:
+    """Return a script that nests as many groups in one another, and gives the outermost to a modifier."""
+    return f"""
+def group(inner):
+    t = bpy.data.node_groups.new("g", {kind!r})
+    t.interface.new_socket("in", in_out="INPUT", socket_type="NodeSocketGeometry")
+    t.interface.new_socket("out", in_out="OUTPUT", socket_type="NodeSocketGeometry")
+    begin, out = t.nodes.new("NodeGroupInput"), t.nodes.new("NodeGroupOutput")
+    last = begin.outputs[0]
+    for _ in range({2 if twice else 1}):
+        if inner is None:
+            node = t.nodes.new("GeometryNodeSubdivideMesh")
+            node.inputs["Level"].default_value = 1
+        else:
+            node = t.nodes.new("GeometryNodeGroup")
+            node.node_tree = inner
+        t.links.new(last, node.inputs[0])
+        last = node.outputs[0]
+    t.links.new(last, out.inputs[0])
+    return t
+
+t = None
+for _ in range({depth}):
+    t = group(t)
+bpy.context.object.modifiers.new("n", "NODES").node_group = t
+"""
+
+
+def test_groups_in_groups_are_followed() -> None:
+    """A cube of 8 vertices, subdivided once by the innermost of thirty groups: the node is found at any depth."""
+    assert _estimated(_nested(30)) == 32.0
+
+
+def test_more_groups_than_are_followed_are_not_known() -> None:
+    assert _estimated(_nested(12, twice=True)) >= UNKNOWN  # 4096 groups, each with another geometry
+
+
+@pytest.mark.parametrize("depth", [30, 300])
+def test_an_estimate_leaves_no_cycle_behind(depth: int) -> None:
+    """The collector is off while a script runs: what holds itself would stay, and count as held by the script."""
+
+    def attempt() -> int:
+        exec(_nested(depth), {"bpy": bpy})
+        exec(_nested(5, twice=True), {"bpy": bpy})
+        user = bpy.context.object
+        estimate.estimate(user)
+        gc.collect()
+        gc.disable()
+        estimate.estimate(user)
+        return gc.collect()
+
+    assert fork.run(attempt) == 0
+
+
+def _in_a_row(count: int) -> str:
+    """Return a script that makes a mesh object of each from the next one, by a boolean modifier twice."""
+    return f"""
+before = None
+for i in range({count}):
+    o = bpy.data.objects.new("o", bpy.data.meshes.new("o"))
+    o.data.from_pydata([(0, 0, 0)] * 3, [], [])
+    for _ in range(2):
+        if before is not None:
+            m = o.modifiers.new("b", "BOOLEAN")
+            m.solver, m.object = "{"FLOAT" if bpy.app.version >= (5, 0) else "FAST"}", before
+    before = o
+last = before
+"""
+
+
+def test_objects_that_many_are_made_from_are_estimated_once() -> None:
+    """Twenty objects, of which each is made from the next one twice: to follow a million paths would take minutes."""
+    assert UNKNOWN > _estimated(_in_a_row(20), "last") > 2.0**20
+
+
+def test_a_row_of_objects_longer_than_can_be_followed_is_not_known() -> None:
+    assert _estimated(_in_a_row(3000), "last") >= UNKNOWN
+
+
+def test_objects_that_are_made_from_one_another_are_not_known() -> None:
+    circle = 'bpy.data.objects["o"].modifiers.new("b", "BOOLEAN").object = last'
+    assert _estimated(_in_a_row(3) + circle, "last") >= UNKNOWN
+
+
+def test_an_object_among_those_that_it_is_made_from_counts_once() -> None:
+    cube = bpy.context.object
+    modifier = cube.modifiers.new("b", "BOOLEAN")
+    modifier.operand_type, modifier.collection = "COLLECTION", cube.users_collection[0]
+    assert estimate.estimate(cube) < 100.0
+
+
+_NODES_IN_A_ROW = """
+tree = bpy.data.node_groups.new("g", "GeometryNodeTree")
+tree.interface.new_socket("out", in_out="OUTPUT", socket_type="NodeSocketGeometry")
+last = tree.nodes.new("GeometryNodeMeshLine").outputs[0]
+for _ in range(400):
+    node = tree.nodes.new("GeometryNodeSetShadeSmooth")
+    tree.links.new(last, node.inputs[0])
+    last = node.outputs[0]
+tree.links.new(last, tree.nodes.new("NodeGroupOutput").inputs[0])
+bpy.context.object.modifiers.new("n", "NODES").node_group = tree
+"""
+
+
+def test_a_row_of_nodes_longer_than_can_be_followed_is_not_known() -> None:
+    assert _estimated(_NODES_IN_A_ROW) >= UNKNOWN
+
+
+def test_a_row_of_instances_longer_than_can_be_followed_is_not_known() -> None:
+    def attempt() -> float:
+        before = None
+        for _ in range(3000):
+            inner = bpy.data.collections.new("c")
+            if before is not None:
+                holder = bpy.data.objects.new("i", None)
+                holder.instance_type, holder.instance_collection = "COLLECTION", before
+                inner.objects.link(holder)
+            before = inner
+        return instances.instances([holder])
+
+    assert fork.run(attempt) >= UNKNOWN
+
+
+@pytest.mark.parametrize("name", ["constant_offset_displace", "relative_offset_displace", "fit_type"])
+def test_an_animated_setting_that_is_not_followed_is_not_known(name: str) -> None:
+    cube = bpy.context.object
+    array = cube.modifiers.new("a", "ARRAY")
+    array.fit_type = "FIT_LENGTH"
+    assert estimate.estimate(cube) < 1000.0
+    cube.keyframe_insert(f'modifiers["a"].{name}')
+    assert estimate.estimate(cube) >= UNKNOWN
+
+
+def test_an_animated_input_of_a_group_counts_with_its_keyframes() -> None:
+    cube = bpy.context.object
+    tree = bpy.data.node_groups.new("g", "GeometryNodeTree")
+    tree.interface.new_socket("out", in_out="OUTPUT", socket_type="NodeSocketGeometry")
+    count = tree.interface.new_socket("count", in_out="INPUT", socket_type="NodeSocketInt")
+    line, begin = tree.nodes.new("GeometryNodeMeshLine"), tree.nodes.new("NodeGroupInput")
+    tree.links.new(begin.outputs[0], line.inputs["Count"])
+    tree.links.new(line.outputs[0], tree.nodes.new("NodeGroupOutput").inputs[0])
+    modifier: Any = cube.modifiers.new("n", "NODES")
+    modifier.node_group = tree
+    path = f'modifiers["n"]["{count.identifier}"]'
+    if bpy.app.version >= (5, 2):
+        path = f'modifiers["n"].properties.inputs.{count.identifier}.value'
+    assert cube.keyframe_insert(path, frame=1)
+    assert estimate.estimate(cube) < 1000.0
+    (curve,) = keyframes.curves_of_action(cube.animation_data.action)
+    curve.keyframe_points[0].co.y = 50_000.0
+    assert estimate.estimate(cube) >= 50_000.0
