@@ -16,11 +16,12 @@ import bpy
 from ..guard.seam import BlenderHost, Writer
 from .functions.parameters import parameters
 
-__all__ = ("SESSION", "check_given", "check_original", "given_blocks", "original", "pointing")
+__all__ = ("SESSION", "check_given", "check_original", "given_blocks", "note_link", "original", "pointing")
 
 SESSION = (bpy.types.WorkSpace, bpy.types.Screen, bpy.types.WindowManager, bpy.types.Brush)
 """Data-blocks that undo does not restore: a script may not write them."""
 _ID, _STRUCT = bpy.types.ID, bpy.types.bpy_struct
+_DRIVER_TARGET = bpy.types.DriverTarget
 #: Types of which some data-blocks are part of another. Drivers and keying sets point to these by a plain `ID`.
 _EMBEDDED = ("Collection", "NodeTree")
 #: Functions that only read the data-blocks in their arguments, or check these themselves.
@@ -83,12 +84,23 @@ def pointing(prop: Any, write: Writer | None) -> Writer | None:
 
     def checked(host: BlenderHost, value: Any, name: str, new: Any) -> None:
         check_given(new, f"{value.rna_type.identifier}.{name}", whole=whole)
+        if isinstance(new, _ID):
+            note_link(host, value, new)
         if write is None:
             setattr(value, name, new)
         else:
             write(host, value, name, new)
 
     return checked
+
+
+def note_link(host: BlenderHost, owner: Any, new: bpy.types.ID) -> None:
+    """Note that a script is about to have `owner`, or the data-block of which it is a part, use `new`."""
+    block = getattr(owner, "id_data", None)
+    if block is None:
+        host.geometry.chains.link_somewhere()
+    else:
+        host.geometry.chains.link(block, new, by_driver=isinstance(owner, _DRIVER_TARGET))
 
 
 def _derives(rna: Any, name: str) -> bool:

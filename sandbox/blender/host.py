@@ -17,6 +17,7 @@ from ...base import per_type
 from ...base.per_type import PerType, is_static
 from ..facts.policy import Policy
 from ..facts.reasons import why_blender, why_class_member
+from ..growth.chains import links
 from ..growth.geometry import Geometry
 from ..guard.meter import Meter
 from ..guard.seam import Reader, Writer
@@ -83,6 +84,8 @@ class Running:
             if failure is None:
                 host.geometry.check_touched()
                 host.geometry.measure()
+            else:
+                host.geometry.chains.abandon()
         finally:
             if host.overrides.active:
                 host.overrides.end()
@@ -266,7 +269,7 @@ class BlenderHost:
 
     def setitem(self, value: Any, key: Any, new: Any) -> None:
         """Set `value[key] = new`, checked."""
-        custom_properties.check_new(self, new)
+        custom_properties.check_new(self, value, new)
         if isinstance(value, (type, *_OWN_OBJECTS)):
             self.refuse(f"items of {value!r} may not be changed", code="item")
         if isinstance(value, bpy.types.bpy_struct):
@@ -332,6 +335,8 @@ class BlenderHost:
         """Check an operator, and note what it may free, before it runs; `after_operator` has to follow."""
         self.meter.tick()
         self.geometry.check_touched()
+        if links(idname):
+            self.geometry.chains.link_somewhere()
         if "modifier" in idname or idname == "object.subdivision_set":
             self.geometry.touch(bpy.context.view_layer.objects.active)
         self.stale.before_operator(idname, overridden=bool(self.overrides.active))

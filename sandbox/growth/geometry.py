@@ -17,6 +17,7 @@ from ..guard.measured import UNKNOWN, Measured
 from ..guard.meter import closed
 from ..guard.seam import BlenderHost
 from . import animated
+from .chains import Chains
 from .estimate import HEAVY, MADE_OF_OTHERS, weigh
 from .instances import instances
 from .measure import OBJECT, measure
@@ -42,6 +43,7 @@ class Geometry:
     def __init__(self, host: BlenderHost, limit: int) -> None:
         self._host = host
         self.refuse = host.refuse
+        self.chains = Chains(host.refuse)
         self.limit = limit
         #: Touched data-blocks by type and `ID.session_uid`, with their last known name. A reference may be freed
         #: before the next check, and a script may give its name to another data-block.
@@ -85,6 +87,7 @@ class Geometry:
 
     def check_touched(self, frame: float = 0.0) -> None:
         """Estimate all touched objects before the scene is evaluated, perhaps at another frame."""
+        self.chains.check()
         if self._animated or self._touched:
             self._check_touched(frame)
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Each class of holes that was found has a rule, and at least five tests of it besides what it was found by.
 
-B1 to F2 are what broke the first release candidate. Attacks of tests/sandbox/cases are run by `test_cases.py`, and the
-tests that are named here by the suite: this one counts them.
+B1 to F2 are what broke the first release candidate, G1 and further what attacks in copies of Blender found later.
+Attacks of tests/sandbox/cases are run by `test_cases.py`, and the tests that are named here by the suite: this one
+counts them.
 """
 
 from __future__ import annotations
@@ -48,6 +49,17 @@ CLASSES: dict[str, tuple[str, int, list[str]]] = {
         "../server/transport/test_http_protocol.py test_a_body_has_to_arrive_in_time",
         "../server/transport/test_streamable_http.py test_a_body_that_never_comes_has_an_end",
         "../server/transport/test_streamable_http.py test_a_client_that_goes_in_the_middle_of_a_body"]),
+    "G1": ("runs that nobody watches", 1, ["run/test_watchdog.py test_a_watching_thread_that_fails_ends_its_runs",
+        "run/test_watchdog.py test_after_a_failure_the_next_run_has_another_thread",
+        "run/test_watchdog.py test_a_run_without_a_thread_does_not_begin"]),
+    "G2": ("estimates of what they do not follow", 2, ["own-growth-",
+        "growth/test_estimate.py test_no_number_that_a_formula_reads_makes_it_small",
+        "growth/test_arithmetic.py test_no_result_is_above_its_bound"]),
+    "G3": ("custom properties in one another", 1, ["own-idp-nest", "own-idp-piecewise", "own-idp-group",
+        "own-idp-update", "own-idp-deque", "own-idp-unguarded", "own-idp-doubling",
+        "blender/test_custom_properties.py test_each_way_has_the_same_limit"]),
+    "G4": ("chains of data-blocks", 2, ["own-chain-",
+        "growth/test_chains.py test_each_way_to_a_long_chain_is_refused"]),
     "F1": ("clients that were revoked", 1, ["../server/clients/test_watch.py"]),
     "F2": ("scripts that are switched off", 2, ["../server/tools/test_scripts_switched_off.py"]),
 }  # fmt: skip

@@ -9,6 +9,8 @@ from functools import cache
 from types import MethodType
 from typing import Any, Final
 
+from bpy.types import ID
+
 from ...facts.members import names
 from ...guard.facade import sealing
 from ...guard.seam import BlenderHost, Reader
@@ -222,9 +224,14 @@ def _blocks_check(path: str) -> Check | None:
     """Return a check that refuses data-blocks of `blocks.given_blocks` that are not the file's own."""
     given = blocks.given_blocks(path)
 
-    def check(_host: BlenderHost, _owner: Any, arguments: Arguments) -> None:
+    removes = path.endswith(".remove")
+
+    def check(host: BlenderHost, owner: Any, arguments: Arguments) -> None:
         for name in given & arguments.keys():
-            blocks.check_given(arguments[name], f"{path}()", whole=name != "target_id")
+            block = arguments[name]
+            blocks.check_given(block, f"{path}()", whole=name != "target_id")
+            if not removes and isinstance(block, ID):
+                blocks.note_link(host, owner, block)
 
     return check if given else None
 

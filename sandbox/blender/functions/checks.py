@@ -84,6 +84,7 @@ def _copied_driver(host: BlenderHost, owner: Any, arguments: Arguments) -> None:
     if isinstance(source, bpy.types.FCurve):
         data_paths.check_path(host, source.data_path, owner.id_data)
     host.geometry.animate()
+    host.geometry.chains.link_somewhere()
 
 
 def _strip(host: BlenderHost, _owner: Any, _arguments: Arguments) -> None:
@@ -244,6 +245,11 @@ def _modifier(host: BlenderHost, owner: Any, arguments: Arguments) -> None:
         host.geometry.touch(owner.id_data)
 
 
+def _copied_links(host: BlenderHost, _owner: Any, _arguments: Arguments) -> None:
+    """Note that a copy will use what the original uses."""
+    host.geometry.chains.link_somewhere()
+
+
 #: The checks of functions, by `Struct.function`; a check refuses or returns.
 CHECKED: dict[str, Check] = {
     **dict.fromkeys(names("functions that add a count"), _count("count")),
@@ -261,6 +267,7 @@ CHECKED: dict[str, Check] = {
     "Image.pack": _pack,
     "AnimDataDrivers.from_existing": _copied_driver,
     "NlaStrips.new": _strip,
+    **dict.fromkeys(names("functions that copy links"), _copied_links),
     "ID.user_remap": _remap,
     "RegionView3D.update": windows.check_shown,
     "Mesh.from_pydata": _pydata,

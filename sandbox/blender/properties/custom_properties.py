@@ -6,30 +6,100 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from bpy.types import ID
+
 from ...guard.facade import Facade, hide
 from ...guard.reentry import has_own_table
 from ...guard.seam import BlenderHost
-from ...guard.values.weight import TooHeavy, weigh
+from ...guard.values.plain import SCALAR_TYPES
+from ...guard.values.weight import EMPTY_INSIDE, FLAT, TooHeavy
 from ...lifetime.custom_properties import PARTS
+from ...lifetime.memory import of_removed
+from ..blocks import note_link
 
 __all__ = ("METHODS", "Settings", "check_new", "delete", "group_member", "is_registered", "replace")
 
 # --- writing ------------------------------------------------------------------------------------------------
 
 _MAX_CUSTOM = 2_000_000
+_OF_GROUPS = 20
+"""How much a value in a group of Blender's weighs: Python reads each one by itself."""
+_DEEPEST = 200
+"""How many groups and lists of custom properties may lie in one another."""
 
 
-def check_new(host: BlenderHost, new: Any) -> None:
-    """Check the size of a new value: Blender copies and frees nested groups by recursion, which overflows its stack."""
-    if isinstance(new, (dict, list, tuple)):
-        if has_own_table(new):
-            host.refuse("a custom property takes a plain dict: make one by dict(…)", code="item")
-        try:
-            weigh(new, _MAX_CUSTOM)
-        except TooHeavy:
-            host.exceed(
-                "a custom property this large, or nested this deeply, is over the limit", limit="sequence"
-            )
+def check_new(host: BlenderHost, owner: Any, new: Any, above: int = 0) -> None:
+    """Check the size and the depth of a new value for `owner`, a struct or a group of custom properties.
+
+    It lies `above` groups less deep than in `owner`. Blender copies, saves and frees nested groups by recursion, which
+    overflows its stack.
+
+    Raises:
+        TypeError: it has a container that is no dict, list or tuple.
+    """
+    kind = type(new)
+    if isinstance(new, ID):
+        note_link(host, owner, new)
+    if kind in SCALAR_TYPES or (EMPTY_INSIDE[kind] and not PARTS[kind]):
+        return
+    if isinstance(new, (dict, list, tuple)) and has_own_table(new):
+        host.refuse("a custom property takes a plain dict: make one by dict(…)", code="item")
+    try:
+        depth, links = _depth(new)
+        if (depth > 1 or isinstance(new, dict) or PARTS[kind]) and (
+            depth + host.stale.properties.depth(owner) - above > _DEEPEST
+        ):
+            raise TooHeavy
+    except TooHeavy:
+        host.exceed(
+            "a custom property this large, or nested this deeply, is over the limit: "
+            f"{_DEEPEST} groups and lists may lie in one another",
+            limit="sequence",
+        )
+    if links:
+        host.geometry.chains.link_somewhere()
+
+
+def _depth(value: Any) -> tuple[int, bool]:
+    """Return how many groups and lists lie in one another in a new value, and whether it points to a data-block.
+
+    It calls no method of a script's class.
+
+    Raises:
+        TooHeavy: it has more than `_MAX_CUSTOM` values, or is too deep.
+        TypeError: it has a container that is no dict, list, tuple or custom property.
+    """
+    total, links, level = 0, False, [value]
+    for depth in range(_DEEPEST + 1):
+        following: list[Any] = []
+        for each in level:
+            parts = _values(each)
+            total += len(parts) * (_OF_GROUPS if PARTS[type(each)] else 1)
+            if total > _MAX_CUSTOM:
+                raise TooHeavy
+            if not SCALAR_TYPES.issuperset(map(type, parts)):
+                following += [part for part in parts if type(part) not in SCALAR_TYPES]
+                links = links or any(isinstance(part, ID) for part in following)
+        if not following:
+            return depth + 1, links
+        level = following
+    raise TooHeavy
+
+
+def _values(value: Any) -> Any:
+    """Return what a value for a custom property contains, as C code sees it."""
+    kind = type(value)
+    if isinstance(value, dict):
+        return dict.values(value)
+    if isinstance(value, list):
+        return value if kind is list else list(list.__iter__(value))
+    if isinstance(value, tuple):
+        return value if kind is tuple else tuple(tuple.__iter__(value))
+    if PARTS[kind]:
+        return value.values() if hasattr(value, "values") else value.to_list()
+    if not hasattr(kind, "__len__") or FLAT[kind] or EMPTY_INSIDE[kind] or of_removed(kind):
+        return ()
+    raise TypeError(f"a custom property takes a dict, list or tuple, not a {kind.__name__}")
 
 
 def replace(host: BlenderHost, owner: Any, key: Any, new: Any) -> None:
@@ -185,7 +255,7 @@ def group_member(host: BlenderHost, group: Any, name: str) -> Any:
 
 
 def _update(host: BlenderHost, group: Any, values: Any) -> None:
-    check_new(host, values)
+    check_new(host, group, values, 1)  # what it contains becomes part of the group itself
     _freeing(host, group, "update", values)
 
 

@@ -374,3 +374,5 @@ def write_and_measure(host: BlenderHost, value: Any, name: str, new: Any) -> Non
             raise
     elif not isinstance(new, (int, float, str)):
         host.geometry.touch(value.id_data)
+        if isinstance(new, bpy.types.ID):  # an input of a node group
+            host.geometry.chains.link_somewhere()

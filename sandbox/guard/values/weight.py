@@ -23,7 +23,7 @@ from ..reentry import may_call_scripts
 from .fractions import Fraction
 from .plain import SCALAR_TYPES
 
-__all__ = ("EMPTY_INSIDE", "MAX_DEPTH", "TooHeavy", "has_containers", "opened", "weigh")
+__all__ = ("EMPTY_INSIDE", "FLAT", "MAX_DEPTH", "TooHeavy", "has_containers", "opened", "weigh")
 
 MAX_DEPTH: Final = 200
 SHOWN_WHOLE: Final[weakref.WeakSet[type]] = weakref.WeakSet()
@@ -78,7 +78,7 @@ def weigh(value: object, budget: int, *, shown: bool = False) -> int:
                     following.extend(parts)
                 elif int in kinds:
                     total += _long_numbers(parts, kinds)
-                elif _FLAT[kind]:
+                elif FLAT[kind]:
                     total += len(each)
                 if total > budget:
                     raise TooHeavy
@@ -150,7 +150,8 @@ def _is_flat(kind: type) -> bool:
     )
 
 
-_FLAT: Final = PerType(_is_flat)
+FLAT: Final = PerType(_is_flat)
+"""Types whose values are texts or rows of numbers."""
 _CONTAINERS: Final[tuple[type, ...]] = (
     *(list, tuple, dict, set, frozenset, collections.deque, BaseException, functools.partial),
     *(types.MethodType, types.MappingProxyType, types.SimpleNamespace),
