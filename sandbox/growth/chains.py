@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from operator import attrgetter
 from typing import Any, Final
 
 import bpy
@@ -47,6 +48,8 @@ class Chains:
         self._others = 0
         self._longest = 0
         self._most = LONGEST
+        #: Whether the script linked anything since the last check.
+        self._linked_more = False
 
     def link(self, owner: Any, target: Any, *, by_driver: bool = False) -> None:
         """Note that a script is about to make the data-block `owner` use `target`, before it does."""
@@ -64,6 +67,7 @@ class Chains:
         self._others += 1
 
     def _begin(self) -> None:
+        self._linked_more = True
         if self._longest:
             return
         self._longest = count = _count_blocks()
@@ -73,8 +77,9 @@ class Chains:
 
     def check(self) -> None:
         """Refuse a chain that is too long, before Blender follows it."""
-        if self._linked or self._others:
+        if self._linked_more:
             self._check()
+            self._linked_more = False
 
     @closed("how long chains of data-blocks are")
     def _check(self) -> None:
@@ -146,12 +151,13 @@ def _measure(start: Any, used: dict[Any, list[Any]], lengths: dict[Any, int]) ->
 
 
 def _count_blocks() -> int:
-    return sum(len(getattr(bpy.data, name)) for name in _COLLECTIONS)
+    return sum(map(len, _collections(bpy.data)))
 
 
-_COLLECTIONS: Final = tuple(
-    prop.identifier for prop in bpy.types.BlendData.bl_rna.properties if prop.type == "COLLECTION"
+_collections: Callable[[Any], tuple[Any, ...]] = attrgetter(
+    *(prop.identifier for prop in bpy.types.BlendData.bl_rna.properties if prop.type == "COLLECTION")
 )
+"""The collections of all data-blocks, read at once."""
 
 
 def _take_out() -> None:

@@ -151,6 +151,8 @@ def _vertices_after(formula: Formula, modifier: Any, size: float, user: Any) -> 
             return _longest(user.dimensions)
         return getattr(modifier, name, None)
 
+    if not formula.functions:
+        return formula.value(read)
     return formula.value(
         read,
         _FUNCTIONS

@@ -18,12 +18,16 @@ import math
 import operator
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 from ..guard.measured import UNKNOWN
 
 __all__ = ("Formula", "formulas")
 
+_Read = Callable[[str], Any]
+_Functions = Mapping[str, Callable[..., Any]]
+_Step = Callable[[_Read, _Functions], Any]
 _FILE: Final = Path(__file__).parent.parent / "facts" / "growth.json"
 _HIGHEST: Final = 200.0
 """The highest exponent: whatever is multiplied so often is above any limit."""
@@ -59,30 +63,33 @@ class NotKnown(ArithmeticError):
 
 
 class Formula:
-    """One formula; `names` are the names whose values it reads, `divisors` those by which it divides."""
+    """One formula; `names` are the names whose values it reads, `divisors` those by which it divides.
+
+    `functions` are the names of the functions that the caller has to give.
+    """
 
     def __init__(self, text: str) -> None:
-        self._tree = ast.parse(text, mode="eval").body
-        called = {node.func for node in ast.walk(self._tree) if isinstance(node, ast.Call)}
+        tree = ast.parse(text, mode="eval").body
+        self._compute = _step(tree)
+        called = {node.func for node in ast.walk(tree) if isinstance(node, ast.Call)}
         self.names = frozenset(
-            node.id for node in ast.walk(self._tree) if isinstance(node, ast.Name) and node not in called
+            node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and node not in called
         )
-        below = [
-            node.right for node in ast.walk(self._tree) if isinstance(node, ast.BinOp) and _divides(node)
-        ]
+        self.functions = (
+            {node.id for node in called if isinstance(node, ast.Name)} - _FUNCTIONS.keys() - {"given"}
+        )
+        below = [node.right for node in ast.walk(tree) if isinstance(node, ast.BinOp) and _divides(node)]
         self.divisors = self.names & {
             node.id for part in below for node in ast.walk(part) if isinstance(node, ast.Name)
         }
 
-    def value(
-        self, read: Callable[[str], Any], functions: Mapping[str, Callable[..., Any]] | None = None
-    ) -> float:
+    def value(self, read: _Read, functions: _Functions = MappingProxyType({})) -> float:
         """Compute the formula; return `UNKNOWN` where it cannot be computed from what is known.
 
         `read(name)` returns the value of a name, or None where it has none: then it is 1.
         """
         try:
-            found = float(_value(self._tree, read, {**_FUNCTIONS, **(functions or {})}))
+            found = float(self._compute(read, functions))
         except ArithmeticError:
             return UNKNOWN
         return found if found >= 0.0 else UNKNOWN
@@ -109,32 +116,51 @@ def _known(value: Any) -> Any:
     return value
 
 
-def _value(node: ast.expr, read: Callable[[str], Any], known: Mapping[str, Callable[..., Any]]) -> Any:
-    """Compute a part of a formula.
+def _step(node: ast.expr) -> _Step:
+    """Return a function that computes a part of a formula.
 
-    It is no closure that calls itself: while a script runs, Python does not collect such closures.
+    Raises:
+        ValueError: a formula may not have such a part.
     """
-
-    def of(part: ast.expr) -> Any:
-        return _value(part, read, known)
-
     match node:
         case ast.Constant(value=value):
-            return value
+            return lambda _read, _functions: value
         case ast.Name(id=name):
-            return 1.0 if (found := read(name)) is None else _known(found)
+            return _reading(name, lambda _read, _functions: 1.0)
         case ast.BinOp(left=left, op=op, right=right) | ast.Compare(left=left, ops=[op], comparators=[right]):
-            return _OPERATORS[type(op)](of(left), of(right))
+            operate, first, second = _OPERATORS[type(op)], _step(left), _step(right)
+            return lambda read, functions: operate(first(read, functions), second(read, functions))
         case ast.IfExp(test=test, body=body, orelse=orelse):
-            return of(body if of(test) else orelse)
+            is_so, then, otherwise = _step(test), _step(body), _step(orelse)
+            return lambda read, functions: (then if is_so(read, functions) else otherwise)(read, functions)
         case ast.Call(func=ast.Name(id="given"), args=[ast.Name(id=name), other]):
-            return of(other) if (found := read(name)) is None else _known(found)
+            return _reading(name, _step(other))
         case ast.Call(func=ast.Name(id=name), args=arguments) if name in _FUNCTIONS:
-            return known[name](*map(of, arguments))
-        case ast.Call(func=ast.Name(id=name), args=arguments):  # such a function may get None
-            found = known[name](*(read(a.id) if isinstance(a, ast.Name) else of(a) for a in arguments))
-            return _known(found)
+            function, steps = _FUNCTIONS[name], [*map(_step, arguments)]
+            return lambda read, functions: functions.get(name, function)(
+                *(step(read, functions) for step in steps)
+            )
+        case ast.Call(func=ast.Name(id=name), args=arguments):
+            steps = [
+                _reading_any(each.id) if isinstance(each, ast.Name) else _step(each) for each in arguments
+            ]
+            return lambda read, functions: _known(functions[name](*(step(read, functions) for step in steps)))
     raise ValueError(f"a formula may not have {ast.unparse(node)!r}")
+
+
+def _reading(name: str, otherwise: _Step) -> _Step:
+    """Return a step that reads the value of a name, and takes another step where it has none."""
+
+    def step(read: _Read, functions: _Functions) -> Any:
+        found = read(name)
+        return otherwise(read, functions) if found is None else _known(found)
+
+    return step
+
+
+def _reading_any(name: str) -> _Step:
+    """Return a step that reads the value of a name for a function of the caller's, which may get None."""
+    return lambda read, _functions: read(name)
 
 
 def formulas(title: str) -> dict[str, Formula]:

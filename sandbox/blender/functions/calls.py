@@ -55,9 +55,13 @@ def checked(path: str) -> Reader:
     # one function for all runs, bound to a pair: a closure for each use is more for the collector to look through
     call = _freeing_call(path) if frees else _harmless_call(path)
     call.__name__ = call.__qualname__ = function
+    exists = False
 
     def read(host: BlenderHost, owner: Any, _name: str) -> Any:
-        getattr(owner, function)  # Blender's own AttributeError, where this version has no such function
+        nonlocal exists
+        if not exists:
+            getattr(owner, function)  # Blender's own AttributeError, where this version has no such function
+            exists = True
         return MethodType(call, _Bound((host, owner)))
 
     return read
