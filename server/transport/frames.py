@@ -37,8 +37,8 @@ class Opcode(IntEnum):
     PONG = 0xA
 
 
-_KNOWN = frozenset(Opcode)
-_BEGINS = frozenset({Opcode.TEXT, Opcode.BINARY})
+#: By number: a look-up takes a fifth of the time of `Opcode(number)`.
+_OPCODES = {int(opcode): opcode for opcode in Opcode}
 #: Length codes that announce a longer length field after them.
 _LONGER = {126: struct.Struct("!H"), 127: struct.Struct("!Q")}
 #: The allowed codes of a close frame below 3000 (RFC 6455, 7.4; IANA's registry).
@@ -156,6 +156,9 @@ class FrameReader:
     def _read(self, found: list[MessageEnd | Ping | CloseFrame]) -> None:
         messages = 0
         for _ in range(FRAMES_AT_ONCE):
+            if self._frame is None and self._at == len(self._chunk):
+                self.more = False
+                return
             self._frame = self._frame or self._head()
             if self._frame is None or not self._payload(self._frame):
                 self.more = False
@@ -186,9 +189,9 @@ class FrameReader:
             raise FrameError(1002, "reserved bits are set")
         if not second & 0x80:
             raise FrameError(1002, "a client's frames have to be masked")
-        if first & 0x0F not in _KNOWN:
+        opcode, final, length = _OPCODES.get(first & 0x0F), bool(first & 0x80), second & 0x7F
+        if opcode is None:
             raise FrameError(1002, f"there is no opcode {first & 0x0F}")
-        opcode, final, length = Opcode(first & 0x0F), bool(first & 0x80), second & 0x7F
         form = _LONGER.get(length)
         size = 6 + (form.size if form else 0)
         if len(chunk) - at < size:
@@ -212,22 +215,22 @@ class FrameReader:
 
     def _payload(self, frame: _Frame) -> bool:
         """Add the available bytes of the frame's payload; returns whether the payload is complete."""
-        if frame.opcode in _BEGINS and self._message is None:
+        if self._message is None and frame.opcode in (Opcode.TEXT, Opcode.BINARY):
             self._message = MessageEnd(frame.opcode, bytearray(), self._open_account())
-        piece = self._chunk[self._at : self._at + frame.left]
-        if not piece:
+        size = min(frame.left, len(self._chunk) - self._at)
+        if not size:
             return frame.left == 0
-        self._at += len(piece)
-        plain = _unmasked(piece, frame.mask)
+        begin, self._at = self._at, self._at + size
         if frame.opcode >= Opcode.CLOSE:
-            frame.control += plain
+            target = frame.control
         else:
             assert self._message
-            if not self._message.account.grow(len(piece)):
+            if not self._message.account.grow(size):
                 raise FrameError(1013, "too much is half received by all clients together: try again later")
-            self._message.data.extend(plain)
-        frame.left -= len(piece)
-        turned = len(piece) % 4
+            target = self._message.data
+        _append_unmasked(target, memoryview(self._chunk)[begin : self._at], frame.mask)
+        frame.left -= size
+        turned = size % 4
         frame.mask = frame.mask[turned:] + frame.mask[:turned]
         return frame.left == 0
 
@@ -244,15 +247,18 @@ class FrameReader:
         return ended
 
 
-def _unmasked(piece: bytes, mask: bytes) -> bytes:
+def _append_unmasked(target: bytearray, piece: memoryview, mask: bytes) -> None:
+    """Copy a piece to the end of a message, and unmask it there: a large one is copied only once."""
+    begin, size = len(target), len(piece)
+    target += piece
     if mask == b"\0\0\0\0":
-        return piece
-    if len(piece) < 64:
-        return bytes(byte ^ mask[index & 3] for index, byte in enumerate(piece))
-    count = len(piece)
-    words = np.frombuffer(piece + bytes(-count % 4), np.uint32)
-    plain: bytes = (words ^ np.frombuffer(mask, np.uint32)[0]).tobytes()
-    return plain[:count]
+        return
+    whole = size & ~3
+    words = np.frombuffer(target, np.uint32, whole >> 2, begin)
+    words ^= np.frombuffer(mask, np.uint32)[0]
+    del words  # as long as it lives, the message cannot grow
+    for index in range(whole, size):
+        target[begin + index] ^= mask[index & 3]
 
 
 def _close(payload: bytes) -> CloseFrame:
