@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The actions that a peer returns; the dispatcher carries them out in order."""
+"""The actions that a peer returns; the dispatcher carries them out in order.
+
+Nobody changes them. They are not frozen: each call makes some, and to make a frozen one takes three times as long.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from .messages.errors import RpcError
 from .work import Work
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Send:
     """Tells the dispatcher to send `message` for the request `call`; `final`: the message answers that request."""
 
@@ -20,7 +23,7 @@ class Send:
     final: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Start:
     """Tells the dispatcher to do the work of `call`, then to call `finish`, `fail` or `require_input`."""
 
@@ -28,14 +31,14 @@ class Start:
     work: Work
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Stop:
     """Tells the dispatcher to stop the handler of `call`, which was cancelled."""
 
     call: Call
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Answered:
     """Tells the dispatcher that the client answered our request `ask_id`."""
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The work of a request as data. The protocol creates it from a message; `server.handlers` does it."""
+"""The work of a request as data. The protocol creates it from a message; `server.handlers` does it.
+
+Nobody changes it; like the `actions`, it is not frozen.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from .features import Completer, Prompt, Tool
 from .messages.content import Json
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class CallTool:
     """A call of `tool` with the client's arguments, which are not checked yet."""
 
@@ -19,7 +22,7 @@ class CallTool:
     arguments: Json
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ReadResource:
     """A read of the resource `uri`; `read` raises LookupError if it does not exist (any more)."""
 
@@ -27,7 +30,7 @@ class ReadResource:
     read: Callable[[RequestContext], Awaitable[list[Json]]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class GetPrompt:
     """A prompt to fill in with checked arguments."""
 
@@ -35,7 +38,7 @@ class GetPrompt:
     arguments: dict[str, str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Complete:
     """A completion of `value`; `context` has the arguments so far. Without a completer the result is empty."""
 

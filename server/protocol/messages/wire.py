@@ -117,7 +117,11 @@ def _without_long_texts(value: Any, ready: list[str]) -> Any:
             ready.append(f'"{value}"')
             return _MARK
     elif isinstance(value, dict):
-        return {key: _without_long_texts(item, ready) for key, item in value.items()}
+        return {
+            # Most members are short texts: a call for each would cost more than the rest.
+            key: item if type(item) is str and len(item) <= _LONG else _without_long_texts(item, ready)
+            for key, item in value.items()
+        }
     elif isinstance(value, list):
         return [_without_long_texts(item, ready) for item in value]
     return value
