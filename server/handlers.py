@@ -10,9 +10,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent import futures
-from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -63,14 +62,14 @@ class Visit:
 
     def __init__(self, core: Core, context: RequestContext, call: Call, tool: Tool, arguments: Json) -> None:
         begin, named = time.perf_counter(), _named(core, tool, arguments)
-        self._attempt = partial(_attempt, core, call, tool, named, begin)
+        self._attempt = _Attempt(core, call, tool, named, begin)
         #: Ends with what the tool returned or raised. Cancelled, it does not begin any more.
         self.work = _submit(core, context, call, tool, named)
 
     def result(self) -> Json:
         """Return the result of the ended work as `perform` does. Raises CancelledError for work that was cancelled."""
         try:
-            with self._attempt() as done:
+            with self._attempt as done:
                 made = done(self.work.result())
         except BridgeError as error:
             made = failed(error)
@@ -82,7 +81,7 @@ async def call_tool(
 ) -> ToolResult:
     """Check the arguments and call a tool. Any failure raises BridgeError, after a call of `core.refused`."""
     named = _named(core, tool, arguments)
-    with _attempt(core, call, tool, named, time.perf_counter()) as done:
+    with _Attempt(core, call, tool, named, time.perf_counter()) as done:
         if tool.handler is None:
             return done(await asyncio.wrap_future(_submit(core, context, call, tool, named)))
         checked = _checked(core, tool, named)
@@ -94,7 +93,7 @@ async def call_tool(
 def call_now(core: Core, context: RequestContext, call: Call, tool: Tool, arguments: Json) -> ToolResult:
     """Check the arguments and call a tool with `now` directly on Blender's main thread. Fails as `call_tool` does."""
     named = _named(core, tool, arguments)
-    with _attempt(core, call, tool, named, time.perf_counter()) as done:
+    with _Attempt(core, call, tool, named, time.perf_counter()) as done:
         return done(_do_now(core, context, call, tool, _checked(core, tool, named)))
 
 
@@ -147,38 +146,55 @@ def _checked(core: Core, tool: Tool, arguments: Json) -> Json:
     return arguments
 
 
-@contextmanager
-def _attempt(
-    core: Core, call: Call, tool: Tool, arguments: Json, begin: float
-) -> Iterator[Callable[[ToolResult], ToolResult]]:
-    """Report a tool call to `core`: give its result to the function that this yields.
+class _Attempt:
+    """Reports a tool call to `core`: its `with` gives a function, which takes the call's result.
 
     Any error inside this context becomes a BridgeError, so that the assistant can read it. JSON-RPC errors pass
-    unchanged: they belong to the protocol.
+    unchanged: they belong to the protocol. (A class, since the generator of a `@contextmanager` takes twice the time.)
     """
-    has_failed = True
 
-    def done(result: ToolResult) -> ToolResult:
-        nonlocal has_failed
-        has_failed = result.is_error
+    __slots__ = ("_arguments", "_begin", "_call", "_core", "_has_failed", "_tool")
+
+    def __init__(self, core: Core, call: Call, tool: Tool, arguments: Json, begin: float) -> None:
+        self._core = core
+        self._call = call
+        self._tool = tool
+        self._arguments = arguments
+        self._begin = begin
+        self._has_failed = True
+
+    def __enter__(self) -> Callable[[ToolResult], ToolResult]:
+        return self._done
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        try:
+            if error is not None:
+                self._fail(error)
+        finally:
+            seconds = time.perf_counter() - self._begin
+            self._core.called(self._tool, self._call.client, seconds, self._has_failed)
+
+    def _done(self, result: ToolResult) -> ToolResult:
+        self._has_failed = result.is_error
         return result
 
-    try:
-        try:
-            yield done
-        except MissingCapability as error:
-            if call.era is Era.STATELESS:
-                raise
-            raise as_bridge_error(error) from error
-        except (RpcError, BridgeError, InputRequired, GeneratorExit):
-            raise
-        except (asyncio.CancelledError, futures.CancelledError):
-            raise
-        except BaseException as error:  # SystemExit of a tool would end the event loop
-            _log.exception("tool %s failed", tool.name)
-            raise HandlerError(tool.name, error) from error
-    except BridgeError as error:
-        core.refused(tool, call.client, arguments, error)
-        raise
-    finally:
-        core.called(tool, call.client, time.perf_counter() - begin, has_failed)
+    def _fail(self, error: BaseException) -> None:
+        """Raise what the error becomes, if that is another one."""
+        told = self._told(error)
+        if isinstance(told, BridgeError):
+            self._core.refused(self._tool, self._call.client, self._arguments, told)
+        if told is not error:
+            raise told from error
+
+    def _told(self, error: BaseException) -> BaseException:
+        if isinstance(error, MissingCapability) and self._call.era is not Era.STATELESS:
+            return as_bridge_error(error)
+        if isinstance(error, _PASS):
+            return error
+        # Also SystemExit of a tool, which would end the event loop.
+        _log.error("tool %s failed", self._tool.name, exc_info=error)
+        return HandlerError(self._tool.name, error)
+
+
+#: Errors that have their final form.
+_PASS = (RpcError, BridgeError, InputRequired, GeneratorExit, asyncio.CancelledError, futures.CancelledError)

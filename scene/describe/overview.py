@@ -355,10 +355,11 @@ def _bounds(obj: Any) -> Bounds | None:
     corners = obj.bound_box
     low, high = Vector(corners[0]), Vector(corners[6])
     half: Any = (high - low) / 2
-    center = obj.matrix_world @ ((low + high) / 2)
+    matrix = obj.matrix_world
+    center = matrix @ ((low + high) / 2)
     # The bounding box of a rotated box: each half side adds its projection onto each axis of the world.
     x, y, z = half
-    reach = Vector([abs(a) * x + abs(b) * y + abs(c) * z for a, b, c in obj.matrix_world.to_3x3()])
+    reach = Vector([abs(a) * x + abs(b) * y + abs(c) * z for a, b, c in matrix.to_3x3()])
     low, high = center - reach, center + reach
     return {
         "min": _vector(low),
