@@ -84,6 +84,7 @@ class Dispatcher:
         for connection in list(self.connections):
             connection.end_listens()
             connection.close()
+        self.calls.close()
 
     def drop(self, client_id: str) -> None:
         """End the connections, running calls and jobs of a revoked client."""

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
+import socket
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -18,7 +20,12 @@ _log = logging.getLogger(__name__)
 
 
 class LoopCalls:
-    """The functions that one loop has to call. Create it on the loop's thread."""
+    """The functions that one loop has to call. Create and close it on the loop's thread.
+
+    Other threads wake the loop by a byte of a socket of its own, for half the time that `call_soon_threadsafe` costs
+    both threads: asyncio reads its own socket until nothing is left, which ends in an error. A loop that cannot watch a
+    socket, such as Windows' default one, is woken by `call_soon_threadsafe`.
+    """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -26,6 +33,24 @@ class LoopCalls:
         #: What the next turn of the loop calls, in order, and whether the loop knows that there is something.
         self._next: deque[Callable[[], object]] = deque()
         self._woken = False
+        self._wake: Callable[[], object] = self._wake_by_asyncio
+        self._here, self._there = socket.socketpair()
+        for end in (self._here, self._there):
+            end.setblocking(False)
+        with contextlib.suppress(NotImplementedError):
+            # A context of its own, not that of whoever starts the server.
+            Context().run(loop.add_reader, self._here, self._on_byte)
+            self._wake = partial(self._there.send, b"\0")
+
+    def close(self) -> None:
+        """Close the socket. What still comes reaches the loop all the same, as long as that runs."""
+        self._wake = self._wake_by_asyncio
+        with contextlib.suppress(NotImplementedError):
+            self._loop.remove_reader(self._here)
+        self._here.close()
+        self._there.close()
+        if self._next:
+            self._wake()
 
     def soon(self, function: Callable[..., object], *arguments: Any) -> None:
         """Call `function` on the loop: at once if this is its thread, otherwise in its next turn."""
@@ -37,15 +62,34 @@ class LoopCalls:
     def in_next_turn(self, function: Callable[[], object]) -> None:
         """Call `function` in the next turn of the loop. Any thread."""
         self._next.append(function)
+        if self._loop.is_closed():  # no client is connected
+            self._drop()
+            return
         if self._woken:
             return  # the loop has not begun to empty the queue yet
         self._woken = True
+        if threading.get_ident() == self._thread:
+            self._loop.call_soon(self._call_all, context=Context())
+            return
+        try:
+            self._wake()
+        except OSError:  # the socket has just been closed
+            self._wake_by_asyncio()
+
+    def _wake_by_asyncio(self) -> None:
         try:
             # A context of its own, not that of this thread's work.
             self._loop.call_soon_threadsafe(self._call_all, context=Context())
-        except RuntimeError:  # the loop is closed: no client is connected
-            _log.debug("the server has stopped, %s is dropped", function)
-            self._next.clear()
+        except RuntimeError:  # the loop has just been closed
+            self._drop()
+
+    def _drop(self) -> None:
+        _log.debug("the server has stopped, %s are dropped", list(self._next))
+        self._next.clear()
+
+    def _on_byte(self) -> None:
+        self._here.recv(64)
+        self._call_all()
 
     def _call_all(self) -> None:
         self._woken = False  # before the queue is empty, so that nothing that comes later is left
