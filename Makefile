@@ -24,7 +24,7 @@ help:
 	@echo "make clients-check  real clients read what we write for them (installs them from the network, once)"
 	@echo "make clients-matrix what works in which real client; ARGS='--only codex', '--write' into docs/clients.md,"
 	@echo "                    '--check' the quick ones, against docs/clients.md"
-	@echo "make bench          measure the installed extension; ARGS=calls for a part"
+	@echo "make bench          measure the installed extension; ARGS=calls for a part, ARGS=peers beside another server"
 	@echo "make soak           ten minutes with restless clients; MCP_BRIDGE_SOAK_SECONDS for another time"
 	@echo "make attack         search for a way out of the sandbox; ARGS='--minutes 10 --seed 1 --blender 5.0.1'"
 	@echo "make extension      the validated zip in dist/"

@@ -29,6 +29,12 @@ def test_fetched_files_have_the_locked_hashes() -> None:
     assert libraries.present(libraries.WHEELS) == LOCKED
 
 
+def test_each_lock_names_a_hash_for_each_file() -> None:
+    locks = sorted((ROOT / "dev").glob("*.lock"))
+    assert libraries.LOCK in locks
+    assert all(libraries.locked(lock.read_text(encoding="utf-8")) for lock in locks)
+
+
 def test_lock_without_a_hash_is_refused() -> None:
     with pytest.raises(ValueError, match=r"not `name==version --hash=sha256:…`: 'h11==0.16.0'"):
         libraries.locked("# comment\n\nh11==0.16.0\n")
