@@ -12,7 +12,9 @@ from ..growth.formulas import Formula, formulas
 from ..guard.facade import seal, sealing
 from ..guard.seam import BlenderHost, Reader
 from ..lifetime.bmesh import layers, removals
+from ..lifetime.bmesh.removals import SEQUENCES
 from ..lifetime.references import in_generator, is_blank
+from .functions import finite
 from .plain_values import as_plain
 
 __all__ = ("READERS", "edit_mesh", "member", "new_mesh", "numbers_in", "operator", "plain", "write")
@@ -156,6 +158,9 @@ def operator(host: BlenderHost, name: str) -> Callable[..., Any]:
             key: value if isinstance(value, (list, tuple)) else as_plain(value)
             for key, value in arguments.items()
         }
+        finite.check_arguments(
+            f"bmesh.ops.{name}", {key: value for key, value in arguments.items() if _may_be_numbers(value)}
+        )
         if formula is not None:
             host.geometry.amount(_size(formula, bm, arguments), f"bmesh.ops.{name}", numbers_in(arguments))
         if host.stale.touched_layers or (removes and removals.may_be_last(bm, arguments.values())):
@@ -170,6 +175,16 @@ def operator(host: BlenderHost, name: str) -> Callable[..., Any]:
     moving = _moving(host, function, always=True)
     call.__name__ = call.__qualname__ = name
     return call
+
+
+def _may_be_numbers(value: Any) -> bool:
+    """Return whether an argument may be a number, vector or matrix, and not a list of elements."""
+    kind = type(value)
+    return not (kind in SEQUENCES or (isinstance(value, (list, tuple)) and len(value) > _LONGEST))
+
+
+_LONGEST = 4
+"""How many numbers a vector has, or rows a matrix: Blender accepts no longer ones."""
 
 
 def numbers_in(arguments: Mapping[str, Any]) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Plain numbers, texts, lists and arrays that Blender gets in place of a script's own values."""
+"""Plain numbers, texts, lists and arrays that Blender gets in place of a script's own values; finds NaN in them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,16 @@ import bpy
 
 from ...base.per_type import PerType
 
-__all__ = ("all_as_plain", "as_plain", "held_items", "is_integers", "numbers_to_read", "place_to_write")
+__all__ = (
+    "all_as_plain",
+    "are_finite",
+    "as_plain",
+    "has_nan",
+    "held_items",
+    "is_integers",
+    "numbers_to_read",
+    "place_to_write",
+)
 
 _PLAIN = frozenset({bool, int, float, str, type(None)})
 
@@ -54,6 +63,39 @@ def is_integers(prop: Any) -> bool:
 
 
 _HOLDING = frozenset({list, tuple, dict, str, bytes, set, frozenset})
+
+
+def has_nan(value: Any) -> bool:
+    """Return whether a plain number is NaN, or a sequence or dict of any size and depth contains one.
+
+    For `as_plain` values. What else a script made may answer as it likes: Blender cannot ask it (`guard/reentry.py`).
+    """
+    kind = type(value)
+    if kind is float:
+        return bool(value != value)
+    if kind in _PLAIN or kind in _TEXTS:
+        return False
+    if isinstance(value, dict):
+        return any(map(has_nan, dict.values(value)))
+    if not hasattr(kind, "__len__"):
+        return bool(value != value)
+    if hasattr(kind, "dtype"):  # an array of numpy's, also of one number
+        return bool((value != value).any())
+    return not are_finite(value) and any(map(has_nan, value))
+
+
+def are_finite(values: Any) -> bool:
+    """Return True if all items are plain numbers whose sum shows that none is NaN: adding is quicker than comparing."""
+    if not _NUMBERS.issuperset(map(type, values)):
+        return False
+    try:
+        total = sum(values)
+    except OverflowError:  # an integer that is no float
+        return False
+    return bool(total == total)
+
+
+_TEXTS = frozenset({bytes, bytearray})
 
 
 def numbers_to_read(values: Any, function: str) -> Any:

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+from ..plain_values import has_nan
 from .parameters import parameters
 
-__all__ = ("check_numbers", "check_plain_numbers", "takes_floats")
+__all__ = ("check_arguments", "check_numbers", "check_plain_numbers", "takes_floats")
 
 
 @cache
@@ -29,25 +30,17 @@ def check_numbers(path: str, arguments: Mapping[str, Any]) -> None:
         ValueError: one is not a number.
     """
     floats = takes_floats(path)
+    check_arguments(path, {name: value for name, value in arguments.items() if name in floats})
+
+
+def check_arguments(function: str, arguments: Mapping[str, Any]) -> None:
+    """Check all arguments of a function or operator, as `check_numbers` does."""
     for name, value in arguments.items():
-        if name in floats and (type(value) is not float or value != value) and _has_nan(value):
-            raise ValueError(f"{path}(): {name} is not a number (NaN): give a finite one")
+        if (type(value) is not float or value != value) and has_nan(value):
+            raise ValueError(f"{function}(): {name} is not a number (NaN): give a finite one")
 
 
 def check_plain_numbers(function: str, *values: Any) -> None:
     """Check any arguments of a function that RNA does not know, as `check_numbers` does."""
-    if any(map(_has_nan, values)):
+    if any(map(has_nan, values)):
         raise ValueError(f"{function}(): an argument is not a number (NaN): give a finite one")
-
-
-def _has_nan(value: Any) -> bool:
-    kind = type(value)
-    if kind is int or kind is bool or isinstance(value, str):
-        return False
-    if not hasattr(kind, "__len__"):
-        return bool(value != value)
-    return len(value) <= _LONGEST and any(map(_has_nan, value))
-
-
-_LONGEST = 32
-"""As many numbers as an array of fixed length has at most: Blender refuses more."""

@@ -9,7 +9,7 @@ from typing import Final
 
 import bpy
 
-__all__ = ("CRASHING",)
+__all__ = ("CRASHING", "why_crashing")
 
 
 def _colours_by_corner() -> str:
@@ -42,9 +42,30 @@ def _drawing_moved() -> str:
 def _drawing_without_view(since: tuple[int, int] = (5, 0)) -> str:
     if not since <= bpy.app.version < (5, 2) or bpy.context.region_data is not None:
         return ""
+    return f"this Blender crashes where there is no 3D view: {_WITHIN_VIEW}"
+
+
+_WITHIN_VIEW: Final = (
+    "call it within bpy.context.temp_override(window=…, area=…, region=…), of an area 'VIEW_3D' and its region "
+    "'WINDOW'"
+)
+
+
+def _loop_cut_unseen() -> str:
+    if bpy.app.version < (5, 0) and bpy.app.background:
+        return "this Blender crashes without a window: use bmesh.ops.subdivide_edgering(bm, edges=…, cuts=1)"
+    if bpy.context.region_data is None:
+        return f"Blender crashes where there is no 3D view: {_WITHIN_VIEW}"
+    return ""
+
+
+def _converted_in_mode() -> str:
+    others = [f"{o.name} is in {o.mode}" for o in bpy.context.selected_objects if o.mode != "OBJECT"]
+    if not others:
+        return ""
     return (
-        "this Blender crashes where there is no 3D view: call it within "
-        "bpy.context.temp_override(window=…, area=…, region=…), of an area 'VIEW_3D' and its region 'WINDOW'"
+        "Blender converts objects only in object mode, and may crash in another one: first call "
+        f"bpy.ops.object.mode_set(mode='OBJECT') ({', '.join(others[:5])})"
     )
 
 
@@ -52,6 +73,8 @@ def _drawing_without_view(since: tuple[int, int] = (5, 0)) -> str:
 CRASHING: Final[Mapping[str, Callable[[], str]]] = {
     "mesh.colors_reverse": _colours_by_corner,
     "mesh.colors_rotate": _colours_by_corner,
+    "mesh.loopcut": _loop_cut_unseen,
+    "object.convert": _converted_in_mode,
     "object.modifier_copy_to_selected": _others_without_modifiers,
     **dict.fromkeys(
         """
@@ -73,3 +96,12 @@ CRASHING: Final[Mapping[str, Callable[[], str]]] = {
     ),
     "grease_pencil.outline": partial(_drawing_without_view, (4, 5)),
 }
+#: The argument without which an operator of `CRASHING` does nothing.
+_NEEDED: Final = {"mesh.loopcut": "edge_index"}
+
+
+def why_crashing(idname: str, arguments: Mapping[str, object]) -> str:
+    """Return why an operator would crash with these arguments now and what to do, or ""."""
+    if idname not in CRASHING or (idname in _NEEDED and _NEEDED[idname] not in arguments):
+        return ""
+    return CRASHING[idname]()

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any, NamedTuple
 
 import bmesh
@@ -17,14 +17,15 @@ from ...guard.audit import may_show_errors
 from ...guard.facade import Facade, hide
 from ...guard.seam import BlenderHost
 from ..bmesh import numbers_in
+from ..functions import finite
 from ..layers import names as layer_names
 from ..plain_values import as_plain, held_items
 from ..script_classes import operators
 from ..text_sizes import check_text
-from .crashing import CRASHING
+from .crashing import why_crashing
 from .instead import INSTEAD
 
-__all__ = ("ASSETS", "FILES", "Operator", "OperatorModule", "Operators")
+__all__ = ("ASSETS", "FILES", "Operator", "OperatorModule", "Operators", "steps")
 
 _EXECUTE = frozenset(
     "EXEC_DEFAULT EXEC_REGION_WIN EXEC_REGION_CHANNELS EXEC_REGION_PREVIEW EXEC_AREA EXEC_SCREEN".split()
@@ -150,24 +151,11 @@ def _run(call: _Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> set[str]
     host, idname, native = call
     _allow(call)
     context = _context(call, args) if args else args
-    for name in kwargs:
-        if name in FILES or (name in ASSETS and kwargs.get("asset_library_type") != "LOCAL"):
-            host.refuse(
-                f"bpy.ops.{idname}({name}=…): a script may not work on files; use the tools import_file, export_file "
-                "and open_file"
-            )
-    # Operators take bytes for text: the checks get the text that Blender reads.
-    kwargs = {
-        name: held_items(as_plain(v.decode("utf-8", "replace") if type(v) is bytes else v))
-        for name, v in kwargs.items()
-    }
+    kwargs = _plain(host, idname, kwargs)
     if idname in INSTEAD:
         host.meter.tick()
         return INSTEAD[idname](host, kwargs)
-    check_arguments(host, idname, kwargs)
-    layer_names.check_operator(host, idname, kwargs)
-    if idname in CRASHING and (reason := CRASHING[idname]()):
-        host.refuse(f"bpy.ops.{idname}: {reason}", code="operator")
+    kwargs = _checked(call, kwargs)
     host.before_operator(idname)
     try:
         with host.overrides.beside_no_thread():
@@ -175,6 +163,55 @@ def _run(call: _Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> set[str]
     finally:
         host.after_operator(idname)
     return result
+
+
+def _plain(host: BlenderHost, idname: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments as plain values, without any that name files."""
+    for name in arguments:
+        if name in FILES or (name in ASSETS and arguments.get("asset_library_type") != "LOCAL"):
+            host.refuse(
+                f"bpy.ops.{idname}({name}=…): a script may not work on files; use the tools import_file, export_file "
+                "and open_file"
+            )
+    # Operators take bytes for text: the checks get the text that Blender reads.
+    return {
+        name: held_items(as_plain(v.decode("utf-8", "replace") if type(v) is bytes else v))
+        for name, v in arguments.items()
+    }
+
+
+def _checked(call: _Call, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Check plain arguments of an operator. Those of a macro's steps are checked as calls of these operators.
+
+    Returns the arguments, with those of the steps as plain values.
+    """
+    host, idname, _native_one = call
+    found = steps(idname)
+    own = {name: value for name, value in arguments.items() if name not in found} if found else arguments
+    finite.check_arguments(f"bpy.ops.{idname}", own)
+    check_arguments(host, idname, arguments)
+    layer_names.check_operator(host, idname, arguments)
+    if reason := why_crashing(idname, arguments):
+        host.refuse(f"bpy.ops.{idname}: {reason}", code="operator")
+    for name in found:
+        step = _Call(host, found[name], _native(found[name]))
+        given = arguments.get(name, {})
+        if isinstance(given, dict):  # for any other value, Blender raises an error
+            if given:  # the allow-list names the macro because of what it does without
+                _allow(step)
+            # by `dict` itself: Blender does not ask the script's own class, either
+            plain = _plain(host, step.idname, {as_plain(key): value for key, value in dict.items(given)})
+            plain = _checked(step, plain)
+            arguments = {**arguments, name: plain} if given else arguments
+    return arguments
+
+
+@cache
+def steps(idname: str) -> Mapping[str, str]:
+    """Return the steps of a macro operator: the name of each argument that has a step's own, and this operator."""
+    rna = _native(idname).get_rna_type()
+    kinds = {p.identifier: p.fixed_type.identifier for p in rna.properties if p.type == "POINTER"}
+    return {name: kind.lower().replace("_ot_", ".", 1) for name, kind in kinds.items() if "_OT_" in kind}
 
 
 def _context(call: _Call, args: tuple[Any, ...]) -> tuple[str, ...]:

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The arguments of all operators: NaN, indices, and the arguments of a macro's steps."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import bpy
+import pytest
+from bl_ext.user_default.mcp_bridge.base.errors import HandlerError, LimitExceeded, PolicyError
+from bl_ext.user_default.mcp_bridge.sandbox.blender.operators.instead import INSTEAD
+from bl_ext.user_default.mcp_bridge.sandbox.blender.operators.ops import steps
+from bl_ext.user_default.mcp_bridge.sandbox.facts.policy import policy
+from bl_ext.user_default.mcp_bridge.sandbox.run import execute
+
+from support.running import fork
+from support.sandboxing.scripts import result
+
+pytestmark = pytest.mark.usefixtures("fresh_file")
+
+
+def _operators() -> Iterator[tuple[str, Any]]:
+    """Every operator of this Blender that a script may call, with its description."""
+    for idname in sorted(policy("blender").operators - INSTEAD.keys()):
+        module, _, name = idname.partition(".")
+        with contextlib.suppress(KeyError):
+            yield idname, getattr(getattr(bpy.ops, module), name).get_rna_type()
+
+
+def _floats(rna: Any) -> list[tuple[str, int]]:
+    """The floating-point arguments of an operator, with the length of arrays."""
+    return [(p.identifier, p.array_length if p.is_array else 0) for p in rna.properties if p.type == "FLOAT"]
+
+
+def _macros() -> dict[str, dict[str, str]]:
+    return {idname: dict(found) for idname, _rna in _operators() if (found := steps(idname))}
+
+
+_TRY = """
+def attempt(idname, arguments):
+    module, _, name = idname.partition('.')
+    try:
+        getattr(getattr(bpy.ops, module), name)(**arguments)
+    except ValueError as error:
+        return str(error)
+    except Exception as error:
+        return repr(error)
+    return 'it ran'
+NAN = float('nan')
+def value(length): return [1.0] * (length - 1) + [NAN] if length else NAN
+"""
+
+
+def test_no_operator_takes_nan() -> None:
+    cases = [(idname, name, length) for idname, rna in _operators() for name, length in _floats(rna)]
+    assert len(cases) > 300
+    said = result(f"{_TRY}result = [attempt(i, {{n: value(l)}}) for i, n, l in {cases}]")
+    for (idname, name, _length), each in zip(cases, said, strict=True):
+        assert each == f"bpy.ops.{idname}(): {name} is not a number (NaN): give a finite one"
+
+
+def test_no_step_of_a_macro_takes_nan() -> None:
+    described = dict(_operators())
+    cases = [
+        (macro, argument, step, name, length)
+        for macro, found in _macros().items()
+        for argument, step in found.items()
+        if step in described
+        for name, length in _floats(described[step])
+    ]
+    assert len(cases) > 50
+    said = result(f"{_TRY}result = [attempt(m, {{a: {{n: value(l)}}}}) for m, a, _s, n, l in {cases}]")
+    for (_macro, _argument, step, name, _length), each in zip(cases, said, strict=True):
+        assert each == f"bpy.ops.{step}(): {name} is not a number (NaN): give a finite one"
+
+
+def test_the_steps_of_macros_are_known() -> None:
+    allowed = {idname for idname, _rna in _operators()}
+    macros = _macros()
+    assert {"object.duplicate_move", "mesh.extrude_region_move", "mesh.loopcut_slide"} <= macros.keys()
+    assert macros["mesh.duplicate_move"] == {
+        "MESH_OT_duplicate": "mesh.duplicate",
+        "TRANSFORM_OT_translate": "transform.translate",
+    }
+    refused = {step for found in macros.values() for step in found.values()} - allowed
+    assert refused == {"transform.edge_slide"}
+
+
+def test_a_step_that_no_script_may_call_gets_no_arguments() -> None:
+    start = "bpy.ops.object.mode_set(mode='EDIT')\nresult = list(bpy.ops.mesh.offset_edge_loops_slide("
+    assert result(f"{start}MESH_OT_offset_edge_loops={{'use_cap_endpoint': False}}))") == ["FINISHED"]
+    with pytest.raises(PolicyError, match=r"bpy\.ops\.transform\.edge_slide may not be used"):
+        result(f"{start}TRANSFORM_OT_edge_slide={{'value': 0.5}}))")
+
+
+@pytest.mark.parametrize(
+    ("direct", "macro"),
+    [
+        (
+            "mesh.loopcut(number_cuts=10**6, edge_index=-1)",
+            "mesh.loopcut_slide(MESH_OT_loopcut={'number_cuts': 10**6, 'edge_index': -1})",
+        ),
+        (
+            "transform.translate(texture_space=True, filepath='/x')",
+            "object.duplicate_move(TRANSFORM_OT_translate={'filepath': '/x'})",
+        ),
+        ("armature.duplicate()", "armature.duplicate_move()"),
+        (
+            "armature.duplicate(do_flip_names=True)",
+            "armature.duplicate_move(ARMATURE_OT_duplicate={'do_flip_names': True})",
+        ),
+        (
+            "armature.duplicate(do_flip_names=True)",
+            "armature.duplicate_move(ARMATURE_OT_duplicate=Own(do_flip_names=True))",
+        ),
+    ],
+)
+def test_a_step_is_checked_as_a_call_of_its_operator(direct: str, macro: str) -> None:
+    start = (
+        "class Own(dict):\n    def items(self): return ()\n"
+        "rig = bpy.data.objects.new('Rig', bpy.data.armatures.new('Rig'))\n"
+        "bpy.context.collection.objects.link(rig)\nbpy.context.view_layer.objects.active = rig\n"
+        "bpy.ops.object.mode_set(mode='EDIT')\n"
+        "for _ in range(2600): rig.data.edit_bones.new('b').tail = (0, 0, 1)\n"
+        if "armature" in direct
+        else "bpy.ops.object.mode_set(mode='EDIT')\n"
+    )
+
+    def said(call: str) -> str:
+        with pytest.raises((PolicyError, LimitExceeded, HandlerError)) as caught:
+            result(f"{start}bpy.ops.{call}")
+        return str(caught.value)
+
+    wanted = fork.run(said, direct)
+    assert fork.run(said, macro) == wanted
+
+
+def test_a_step_gets_the_arguments_that_were_checked() -> None:
+    assert result(
+        "bpy.ops.object.duplicate_move(OBJECT_OT_duplicate={'linked': True},"
+        " TRANSFORM_OT_translate={'value': (0, 0, 2)})\n"
+        "o = bpy.context.object\nresult = [o.name, round(o.location.z, 3), o.data.users]"
+    ) == ["Cube.001", 2.0, 2]
+
+
+# --- indices ----------------------------------------------------------------------------------------------------
+
+_MODES = ("OBJECT", "EDIT", "SCULPT", "WEIGHT_PAINT")
+
+
+def _indices() -> list[tuple[str, str]]:
+    return [
+        (idname, p.identifier)
+        for idname, rna in _operators()
+        for p in rna.properties
+        if p.type == "INT" and p.identifier.endswith("index")
+    ]
+
+
+def _wild(case: tuple[str, str, str, int]) -> None:
+    """Run a script that calls an operator with an index that nothing has, in a mode."""
+    mode, idname, name, index = case
+    fork.overwrite_freed()
+    execute._rate.clear()
+    bpy.ops.wm.read_homefile(use_factory_startup=True)
+    other = (
+        ", 'object_index': 0"
+        if name == "edge_index"
+        else ", 'edge_index': 0"
+        if name == "object_index"
+        else ""
+    )
+    with contextlib.suppress(HandlerError, PolicyError):
+        result(
+            f"{_TRY}bpy.context.object.modifiers.new('m', 'BEVEL')\nbpy.context.object.constraints.new('IK')\n"
+            f"bpy.ops.object.mode_set(mode={mode!r})\n"
+            f"area = [a for a in bpy.context.window_manager.windows[0].screen.areas if a.type == 'VIEW_3D'][0]\n"
+            f"with bpy.context.temp_override(area=area, region=area.regions[-1]):\n"
+            f"    attempt({idname!r}, {{{name!r}: {index}{other}}})"
+        )
+
+
+def test_no_operator_follows_an_index_that_nothing_has() -> None:
+    found = _indices()
+    assert ("mesh.loopcut", "edge_index") in found
+    cases = [(mode, *each, index) for mode in _MODES for each in found for index in (-9, 10**9)]
+    answers = fork.run_each(_wild, cases)
+    assert [case for case, answer in zip(cases, answers, strict=True) if isinstance(answer, fork.Died)] == []
+
+
+# --- converting -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["SCULPT", "VERTEX_PAINT", "WEIGHT_PAINT", "TEXTURE_PAINT"])
+@pytest.mark.parametrize(
+    "aside", ["", "bpy.context.view_layer.objects.active = bpy.data.objects['Camera']\n"]
+)
+def test_nothing_is_converted_but_in_object_mode(mode: str, aside: str) -> None:
+    with pytest.raises(PolicyError, match=r"first call bpy\.ops\.object\.mode_set\(mode='OBJECT'\)"):
+        result(f"bpy.ops.object.mode_set(mode={mode!r})\n{aside}bpy.ops.object.convert(target='CURVE')")
+    if bpy.app.version >= (5, 0):
+        bpy.ops.object.mode_set(mode=mode)
+        assert not bpy.ops.object.convert.poll()  # what the rule follows
+
+
+def test_objects_are_converted_in_object_mode() -> None:
+    start = "bpy.context.object.modifiers.new('m', 'SUBSURF')\n"
+    assert (
+        result(f"{start}bpy.ops.object.convert(target='MESH')\nresult = len(bpy.context.object.modifiers)")
+        == 0
+    )
