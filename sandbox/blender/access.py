@@ -33,6 +33,7 @@ from .functions.checks import CHECKED, text_line
 from .layers.names import write_output
 from .operators import instead, preferences
 from .properties import custom_properties, readers, writers
+from .properties.limits import finite_writer, is_limited
 
 __all__ = ("PLAIN_COLLECTION_METHODS", "SESSION", "Access", "Members", "lineage", "members")
 
@@ -42,14 +43,17 @@ class Access:
     """The decision how a script may read and write one member.
 
     `read` and `write` are None if the member may not be read or written; `plain_read` and `plain_write` say that the
-    native operation is safe, without a check of the value. `attended`: the check in `write` is missing when an F-curve
-    writes. `why` completes "… may not be used: ".
+    native operation is safe, without a check of the value. `limited`: `write` refuses NaN. `many`: it checks nothing
+    else, so Blender may write many values at once. `attended`: the check in `write` is missing when an F-curve writes.
+    `why` completes "… may not be used: ".
     """
 
     read: Reader | None = None
     write: Writer | None = None
     plain_read: bool = False
     plain_write: bool = False
+    limited: bool = False
+    many: bool = False
     attended: bool = False
     why: str = ""
     missing: bool = False
@@ -226,9 +230,9 @@ class Members:
             return PLAIN
         structs = list(lineage(kind))
         if _is_generated(structs, name):
-            return Access(
-                read=_get, write=write_output if name == "attribute_name" else writers.write_and_measure
-            )
+            write = write_output if name == "attribute_name" else writers.write_and_measure
+            prop = kind.bl_rna.properties.get(name)
+            return Access(read=_get, write=finite_writer(write) if is_limited(kind, prop) else write)
         for struct in structs:
             path = f"{struct}.{name}"
             if path in _METHODS:
@@ -256,12 +260,19 @@ class Members:
         prop = kind.bl_rna.properties.get(name)
         writable = name in self.policy.writable(struct) and (prop is None or not prop.is_readonly)
         aliased = getattr(prop, "is_array", False)
+        limited = is_limited(kind, prop)
         read: Reader = readers.READERS.get(path) or (_get if writable or not aliased else readers.copied)
         if struct in FRAGILE:
-            write = writers.writer(path, struct, name) or writers.fragile_write if writable else None
-            write = writers.integers_writer(prop, write) if writable else None
+            if not writable:
+                return Access(read=readers.fragile_read, why=why_property([struct], name))
+            write = writers.writer(path, struct, name) or writers.fragile_write
+            many = write is writers.fragile_write
+            write = writers.integers_writer(prop, write) or write
             return Access(
-                read=readers.fragile_read, write=write, why="" if writable else why_property([struct], name)
+                read=readers.fragile_read,
+                write=finite_writer(write) if limited else write,
+                limited=limited,
+                many=many,
             )
         plain = read is _get
         if not writable:
@@ -270,12 +281,16 @@ class Members:
         attended = check in writers.ATTENDED  # before others take its place
         check = text_sizes.limited(prop, check or writers.node_writer(kind, struct, prop))
         check = writers.integers_writer(prop, blocks.pointing(prop, check))
-        flag = check is None and struct in WRITTEN
+        many = plain and check is None and not issubclass(kind, SESSION)
+        if check is None and struct in WRITTEN:
+            check = writers.keeping_layers(path)
         return Access(
             read=read,
-            write=writers.keeping_layers(path) if flag else check or _set,
+            write=finite_writer(check) if limited else check or _set,
             plain_read=plain,
-            plain_write=plain and check is None and not issubclass(kind, SESSION),
+            plain_write=many and not limited,
+            limited=limited,
+            many=many,
             attended=attended,
         )
 

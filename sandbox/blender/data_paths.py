@@ -26,6 +26,7 @@ from . import blocks, vertex_groups
 from .layers.names import check_flag
 from .plain_values import as_plain, numbers_to_read, place_to_write
 from .properties import readers, writers
+from .properties.limits import check_value
 
 __all__ = ("WRITERS", "check_path", "foreach_get", "foreach_set")
 
@@ -257,7 +258,9 @@ def foreach_set(host: BlenderHost, owner: Any, _name: str) -> Any:
                 _check_items(host, owner, attr, write=False)
                 return  # Blender does the same: `loop_total` follows from `loop_start`
             path = f"{type(owner[0]).__name__}.{attr}"
-            native = _check_items(host, owner, attr, write=True)
+            native, limited = _check_items(host, owner, attr, write=True)
+            if limited:
+                check_value(owner[0], attr, seq)
             check_flag(host, owner[0], path)
             if path in writers.INDICES:
                 seq = [int(i) for i in seq]
@@ -297,14 +300,14 @@ def _set_each(host: BlenderHost, owner: Any, name: str, values: list[Any]) -> No
         host.setattr(item, name, values[at * size : (at + 1) * size] if size else values[at])
 
 
-def _check_items(host: BlenderHost, owner: Any, name: str, *, write: bool) -> bool:
+def _check_items(host: BlenderHost, owner: Any, name: str, *, write: bool) -> tuple[bool, bool]:
     """Refuse `foreach_get` and `foreach_set` of what may not be read or written item by item.
 
-    Returns True if Blender may write all items at once, since no value needs a check.
+    Returns whether Blender may write all items at once, and whether none may be NaN.
     """
     first = owner[0]
     several = first is not None and first.bl_rna.base is not None  # such items may be of many types
-    native = True
+    native, limited = True, False
     for kind in set(map(type, owner.values())) if several else (type(first),):
         if not issubclass(kind, bpy.types.bpy_struct):
             continue
@@ -315,5 +318,5 @@ def _check_items(host: BlenderHost, owner: Any, name: str, *, write: bool) -> bo
         elif (access.write if write else access.read) is None:
             done = "set" if write else "read"
             host.refuse(f"{kind.__name__}.{name} may not be {done} by a script: {access.why}")
-        native = native and (access.plain_write or access.write in writers.NATIVE)
-    return native
+        native, limited = native and access.many, limited or access.limited
+    return native, limited

@@ -20,6 +20,7 @@ from ..facts.reasons import why_blender, why_class_member
 from ..growth.chains import links
 from ..growth.geometry import Geometry
 from ..guard.meter import Meter
+from ..guard.native import finite
 from ..guard.seam import Reader, Writer
 from ..lifetime import memory
 from ..lifetime.bmesh.removals import ELEMENTS, OF_WHOLE_MESH, SEQUENCES
@@ -33,6 +34,7 @@ from .layers.names import UNCHECKED_BY_BLENDER, check_output
 from .operators.ops import Operator, OperatorModule, Operators
 from .overrides import Overrides
 from .properties import custom_properties
+from .properties.limits import check_items
 from .script_classes.classes import ScriptClasses, menu_functions
 from .script_classes.values import Property
 from .vertex_groups import VertexGroupElement, VertexGroupElements
@@ -41,7 +43,11 @@ __all__ = ("BlenderHost",)
 
 _STRUCTS = (bpy.types.bpy_struct, bpy.types.bpy_prop)
 # Blender searches its types each time that code names one
-_MODIFIER, _COLLECTION = bpy.types.Modifier, bpy.types.bpy_prop_collection
+_MODIFIER, _COLLECTION, _ARRAY = (
+    bpy.types.Modifier,
+    bpy.types.bpy_prop_collection,
+    bpy.types.bpy_prop_array,
+)
 _WEIGHT: type = bpy.types.VertexGroupElement
 _OWN_OBJECTS = (
     *(Operators, OperatorModule, Operator, custom_properties.Settings, Instances),
@@ -143,9 +149,7 @@ class BlenderHost:
     def plain(self, kind: type, name: str, write: bool) -> bool:
         """Return whether a use of the member needs no check; `getattr()` and `setattr()` then need not ask, either."""
         if kind in _OWN_OBJECTS:  # each of these guards itself
-            answer = not write or (
-                kind is VertexGroupElement and self.members.access(_WEIGHT, name).plain_write
-            )
+            answer = not write or (kind is VertexGroupElement and self.members.access(_WEIGHT, name).many)
         elif issubclass(kind, bpy.types.bpy_struct):
             access = self.members.access(kind, name)
             if write and f"{kind.__name__}.{name}" not in UNCHECKED_BY_BLENDER:
@@ -160,6 +164,16 @@ class BlenderHost:
             answer = kind in _BMESH and bmesh_sizes.plain(kind, name)
         if answer:
             self.members.known[name, write].add(kind)
+        return answer
+
+    def only_limited(self, kind: type, name: str) -> bool:
+        """Return whether any number but NaN may be written to the member without a check."""
+        if not issubclass(kind, bpy.types.bpy_struct):
+            return False
+        access = self.members.access(kind, name)
+        answer = access.limited and access.many and access.plain_read and self.stale.writes_natively(kind)
+        if answer:
+            self.members.known[finite(name), True].add(kind)
         return answer
 
     def known(self, name: str, write: bool) -> set[type]:
@@ -284,6 +298,8 @@ class BlenderHost:
             if isinstance(value, _MODIFIER):
                 self.geometry.check(value.id_data)
             return
+        if isinstance(value, _ARRAY):
+            new = check_items(value, new)
         custom_properties.replace(self, value, key, new)
 
     def delitem(self, value: Any, key: Any) -> None:

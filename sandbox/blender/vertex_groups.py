@@ -18,6 +18,8 @@ import bpy
 
 from ..guard.facade import Facade, hide
 from ..guard.seam import BlenderHost, Reader
+from .plain_values import as_plain
+from .properties.limits import check_value
 
 __all__ = ("READERS", "VertexGroupElement", "VertexGroupElements", "of_point", "write")
 
@@ -48,6 +50,8 @@ class VertexGroupElement(Facade):
             raise RuntimeError(
                 "to set the weight of a lattice's point: vertex_groups[…].add([index], weight, 'REPLACE')"
             )
+        new = as_plain(new)
+        check_value(found, name, new)
         found.weight = new
 
     @property

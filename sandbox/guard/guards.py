@@ -384,6 +384,8 @@ class Guard(Items):
                 writes_natively(self.namespace, name, kind)
                 setattr(value, name, new)
             else:
+                if self.host.only_limited(kind, name):
+                    writes_natively(self.namespace, hooks.finite(name), kind)
                 self.host.writer(kind, name)(self.host, value, name, new)
         elif self._may_write(value, kind, name):
             setattr(value, name, new)

@@ -14,9 +14,18 @@ from typing import Any
 
 from ..language import hooks
 from ..language.builtin_methods import CHANGING_SETS, HASHING, HASHING_ALL, TABLE_TYPES
+from ..language.hooks import finite
 from .values.plain import PLAIN_TYPES
 
-__all__ = ("guard_items", "guard_sets", "guard_writes", "initial_types", "reads_natively", "writes_natively")
+__all__ = (
+    "finite",
+    "guard_items",
+    "guard_sets",
+    "guard_writes",
+    "initial_types",
+    "reads_natively",
+    "writes_natively",
+)
 
 Listed = Mapping[type, frozenset[str]]
 

@@ -53,6 +53,9 @@ class Host(Protocol):
         of the new value. After False, each use costs a call of `getattr`/`setattr` below.
         """
 
+    def only_limited(self, kind: type, name: str) -> bool:
+        """Return whether any number but NaN may be set natively where `plain` says False, until `guard_writes`."""
+
     def plain_items(self, kind: type, write: bool) -> bool:
         """Return whether `value[key]` may run natively (`write=True`: also `value[key] = …` and `del value[key]`)."""
 

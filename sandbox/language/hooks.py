@@ -111,3 +111,8 @@ def reads(name: str) -> str:
 def writes(name: str) -> str:
     """Return the name of the set of types whose attribute `name` needs no guard to read, set, delete or augment."""
     return f"<w:{name}>"
+
+
+def finite(name: str) -> str:
+    """Return the name of an attribute for `writes`, where only numbers other than NaN need no guard."""
+    return f"{name}:finite"

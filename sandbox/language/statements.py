@@ -111,7 +111,10 @@ class Statements(Matching):
         return node
 
     def _chosen(self, node: ast.Assign, target: ast.Attribute) -> ast.AST:
-        """Rewrite `o.x = y` as `if type(o) in <w:x>: o.x = y`, `else: <setattr>(o, 'x', y)`; seldom as the latter."""
+        """Rewrite `o.x = y` as `if type(o) in <w:x>: o.x = y`, `else: <setattr>(o, 'x', y)`; seldom as the latter.
+
+        The first also holds where Blender limits the attribute, and y is known not to be NaN.
+        """
         place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
         attribute = self.mangled(target.attr)
         if self.seldom:
@@ -124,8 +127,24 @@ class Statements(Matching):
         new = self.visit(node.value)
         native = ast.Assign([ast.Attribute(again, target.attr, STORE, **place)], new, **place)
         guarded = self.call(hooks.SETATTR, node, again, self.constant(attribute, node), new)
-        test = self.type_in(first, self.types_written(attribute))
+        test: ast.expr = self.type_in(first, self.types_written(attribute))
+        if not attribute.startswith("_"):
+            test = ast.BoolOp(ast.Or(), [test, self._finite(again, attribute, new)], **place)
         return ast.If(test, [native], [ast.Expr(guarded, **place)], **place)
+
+    def _finite(self, owner: ast.expr, attribute: str, new: ast.expr) -> ast.expr:
+        """Return `type(o) in <w:x:finite>`; for a variable y, also `and type(y) is float and y == y`: it is not NaN."""
+        place: dict[str, Any] = {"lineno": owner.lineno, "col_offset": owner.col_offset}
+        test = self.type_in(owner, self.types_written(hooks.finite(attribute)))
+        if not isinstance(new, ast.Name):
+            return test
+        kind = ast.Compare(
+            self.call(hooks.TYPE, new, new),
+            [ast.Is()],
+            [self.name(hooks.TYPES.format("float"), new)],
+            **place,
+        )
+        return ast.BoolOp(ast.And(), [test, kind, ast.Compare(new, [ast.Eq()], [new], **place)], **place)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
         """Rewrite `target op= value`: evaluate the target once, and guard a result that may be huge."""

@@ -10,6 +10,7 @@ from ...guard.seam import BlenderHost
 from .. import blocks
 from ..layers.names import check_flag
 from ..plain_values import all_as_plain, as_plain, numbers_to_read
+from ..properties.limits import check_items
 from .checks import check_path
 from .finite import check_plain_numbers
 
@@ -87,7 +88,7 @@ def property_unset(host: BlenderHost, owner: Any, _name: str) -> Any:
             with host.stale.keeping_layers(owner):
                 owner.property_unset(property)
         finally:
-            if not access.plain_write:  # a property that scripts write natively frees nothing
+            if not access.many:  # a property of which Blender may write many frees nothing
                 host.stale.sweep(of=owner.id_data)
 
     return call
@@ -108,4 +109,4 @@ def find(_host: BlenderHost, owner: Any, _name: str) -> Any:
 
 def array_foreach_set(_host: BlenderHost, owner: Any, _name: str) -> Any:
     """Return `foreach_set` of a writable array; scripts get read-only arrays as copies."""
-    return lambda seq: owner.foreach_set(numbers_to_read(seq, "foreach_set"))
+    return lambda seq: owner.foreach_set(check_items(owner, numbers_to_read(seq, "foreach_set")))

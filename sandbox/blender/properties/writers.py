@@ -22,7 +22,6 @@ from ..plain_values import as_plain, held_items, is_integers
 __all__ = (
     "ATTENDED",
     "INDICES",
-    "NATIVE",
     "check_indices",
     "fragile_write",
     "integers_writer",
@@ -335,8 +334,6 @@ def _index(host: BlenderHost, value: Any, name: str, new: Any) -> None:
 
 #: Writers whose check is missing when an F-curve writes.
 ATTENDED = frozenset({_index, _image, _image_size, _image_source, _engine, _layer_type})
-#: Writers that check no value: Blender may write many at once.
-NATIVE = frozenset({fragile_write})
 
 #: Structs with `DATA_SETTINGS`: after a write the object's result is estimated.
 _SHAPING = frozenset("Curve TextCurve SurfaceCurve Spline MetaBall MetaElement".split())

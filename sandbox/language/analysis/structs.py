@@ -63,8 +63,6 @@ _READ: Final = {
     "World": "name node_tree:NodeTree",
 }
 _WRITTEN: Final = {
-    "Camera": "clip_end clip_start lens",
-    "Light": "color",
     "Object": "hide_render hide_viewport location name rotation_euler scale",
     "RenderSettings": "resolution_percentage resolution_x resolution_y",
     "Scene": "frame_current frame_end frame_start",

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Refuses NaN for properties that Blender limits: it limits by comparison, which NaN passes, and relies on the limits.
+
+NaN that got through becomes any integer: a number of frames, an index, or a size. The numbers of F-curves count as
+limited, too, since Blender writes what it computes from them into the properties that they animate.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import bpy
+
+from ....base.per_type import is_static
+from ...guard.seam import BlenderHost, Writer
+from ..plain_values import are_finite, as_plain, has_nan, held_items
+
+__all__ = ("check_items", "check_value", "finite_writer", "is_limited")
+
+_LARGEST: Final = 3.4028234663852886e38
+"""The largest number of 32 bits: RNA's limit of a property without one."""
+_ANIMATING: Final = (bpy.types.Keyframe, bpy.types.FModifier)
+
+
+def is_limited(kind: type, prop: Any) -> bool:
+    """Return whether a property of this type is a floating-point number, or an array of these, that Blender limits."""
+    if prop is None or prop.type != "FLOAT":
+        return False
+    return prop.hard_min > -_LARGEST or prop.hard_max < _LARGEST or issubclass(kind, _ANIMATING)
+
+
+def finite_writer(write: Writer | None) -> Writer:
+    """Return the writer of a limited property, which refuses NaN and then calls `write`, or else writes natively."""
+
+    def written(host: BlenderHost, value: Any, name: str, new: Any) -> None:
+        if type(new) is not float or new != new:
+            new = _finite(value, name, new)
+        write(host, value, name, new)
+
+    def written_natively(_host: BlenderHost, value: Any, name: str, new: Any) -> None:
+        if type(new) is not float or new != new:
+            new = _finite(value, name, new)
+        setattr(value, name, new)
+
+    return written_natively if write is None else written
+
+
+def _finite(value: Any, name: str, new: Any) -> Any:
+    kind = type(new)
+    if kind is int or ((kind is tuple or kind is list) and are_finite(new)):
+        return new
+    new = _held(new)
+    check_value(value, name, new)
+    return new
+
+
+def _held(new: Any) -> Any:
+    """Return a plain value whose items no code of a script can change or hide."""
+    plain = as_plain(new)
+    return plain if is_static(type(plain)) else held_items(plain)
+
+
+def check_value(owner: Any, name: str, new: Any) -> None:
+    """Check a plain value, or the values of many items, for a limited property.
+
+    Raises:
+        ValueError: there is a NaN in it.
+    """
+    if has_nan(new):
+        raise ValueError(
+            f"{type(owner).__name__}.{name} may not be NaN, which is not a number: set a finite one"
+        )
+
+
+def check_items(array: Any, new: Any) -> Any:
+    """Return plain values for items of an array of Blender's, checked where Blender limits them.
+
+    Raises:
+        ValueError: there is a NaN among them.
+    """
+    if type(new) is float and new == new:
+        return new
+    new = _held(new)
+    if has_nan(new) and _may_be_limited(array):
+        raise ValueError(
+            "an array that Blender limits may not hold NaN, which is not a number: set a finite one"
+        )
+    return new
+
+
+def _may_be_limited(array: Any) -> bool:
+    """Return whether the property of this array is limited, or which it is cannot be told."""
+    try:
+        owner, name = array.data, array.path_from_id().rpartition(".")[2]
+    except (AttributeError, ValueError):
+        return True
+    prop = owner.bl_rna.properties.get(name)
+    return prop is None or is_limited(type(owner), prop)
