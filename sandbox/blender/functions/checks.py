@@ -10,7 +10,7 @@ from typing import Any
 
 import bpy
 
-from ...facts.members import names
+from ...facts.members import names, rows
 from ...growth.estimate import multiplies
 from ...guard.seam import BlenderHost
 from .. import added, data_paths, overrides, windows
@@ -95,10 +95,25 @@ def _strip(host: BlenderHost, _owner: Any, _arguments: Arguments) -> None:
 _SCRIPT_NODES = "ShaderNodeScript CompositorNodeOutputFile".split()
 
 
+_EXPERIMENTAL_NODES = {
+    name
+    for row in rows("experimental nodes")
+    for name in row["names"]
+    if bpy.app.version < tuple(int(part) for until in row["until"] for part in until.split("."))
+}
+_CRASHING_NODES = names("nodes that crash")
+
+
 def _node_type(host: BlenderHost, _owner: Any, arguments: Arguments) -> None:
     kind = arguments.get("type")
     if kind in _SCRIPT_NODES or (isinstance(kind, str) and kind.startswith("GeometryNodeImport")):
         host.refuse(f"a {kind} node runs code or works on files: build it from the other nodes")
+    if kind in _EXPERIMENTAL_NODES:
+        host.refuse(
+            f"a {kind} node is experimental in this Blender, and may crash: build it from the other nodes"
+        )
+    if kind in _CRASHING_NODES:
+        host.refuse(f"a {kind} node may crash Blender: build it from the other nodes")
     host.geometry.touch(_owner.id_data)
 
 
