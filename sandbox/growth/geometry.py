@@ -18,6 +18,7 @@ from ..guard.meter import closed
 from ..guard.seam import BlenderHost
 from . import animated
 from .chains import Chains
+from .curves import check_curves
 from .estimate import HEAVY, MADE_OF_OTHERS, weigh
 from .instances import instances
 from .measure import OBJECT, measure
@@ -94,6 +95,7 @@ class Geometry:
     @_closed
     def _check_touched(self, frame: float) -> None:
         if self._animated:
+            check_curves(self._host, frame)
             for user in bpy.data.objects:
                 if user.animation_data is not None and animated.has_modifiers(user):
                     self._check_object(user, frame)
@@ -206,6 +208,7 @@ _COLLECTIONS = {
     "META": "metaballs",
     "NODETREE": "node_groups",
     "MESH": "meshes",
+    "PARTICLE": "particles",
 }
 
 
@@ -213,7 +216,12 @@ def _users(owners: list[Any]) -> list[Any]:
     """Return the objects whose geometry depends on these data-blocks."""
     found = [owner for owner in owners if owner.id_type == "OBJECT"]
     trees = [owner for owner in owners if owner.id_type == "NODETREE"]
-    data = {owner for owner in owners if owner.id_type not in ("OBJECT", "NODETREE") and owner.users}
+    settings = {owner for owner in owners if owner.id_type == "PARTICLE"}
+    data = {
+        owner for owner in owners if owner.id_type not in ("OBJECT", "NODETREE", "PARTICLE") and owner.users
+    }
+    if settings:
+        found += [o for o in bpy.data.objects if any(s.settings in settings for s in o.particle_systems)]
     if data:
         found += [o for o in bpy.data.objects if o.data in data]
     if any(tree.bl_idname == "GeometryNodeTree" and tree.users for tree in trees):

@@ -376,13 +376,29 @@ def _repeat(tree: _Tree, node: Any, arriving: float) -> float:
     """Return the points of a repeat zone: its body runs `Iterations` times, and each turn may multiply."""
     for other in tree.tree.nodes:
         if other.bl_idname == "GeometryNodeRepeatInput" and other.paired_output == node:
-            turns = tree.number(other, "Iterations")
-            before = max(sum(tree.geometry(s) for s in other.inputs if s.type == "GEOMETRY"), 1.0)
-            try:
-                return before * (max(arriving, 1.0) / before) ** min(turns, 200.0) + turns
-            except OverflowError:
-                return _HUGE
+            return _after_turns(tree, other, arriving, tree.number(other, "Iterations"))
     return arriving
+
+
+def _simulate(tree: _Tree, node: Any, arriving: float) -> float:
+    """Return the points of a simulation zone: its body runs once a frame, and each time may multiply."""
+    for other in tree.tree.nodes:
+        if other.bl_idname == "GeometryNodeSimulationInput" and other.paired_output == node:
+            return _after_turns(tree, other, arriving, _last_frame())
+    return arriving
+
+
+def _after_turns(tree: _Tree, begin: Any, arriving: float, turns: float) -> float:
+    """Return the points after so many turns of a zone that makes `arriving` of what goes into `begin`."""
+    before = max(sum(tree.geometry(s) for s in begin.inputs if s.type == "GEOMETRY"), 1.0)
+    try:
+        return before * (max(arriving, 1.0) / before) ** min(turns, 200.0) + turns
+    except OverflowError:
+        return _HUGE
+
+
+def _last_frame() -> float:
+    return float(max(scene.frame_end for scene in bpy.data.scenes))
 
 
 def _object_size(tree: _Tree, node: Any, _arriving: float) -> float:
@@ -401,8 +417,9 @@ _FUNCTIONS: dict[str, Callable[[_Tree, Any, float], float]] = {
     "for_each": _for_each,
     "closure": _closure,
     "repeated": _repeat,
+    "simulated": _simulate,
     "object_size": _object_size,
     "collection_size": _collection_size,
     "letters": lambda tree, node, _arriving: tree.text_input(node),
-    "frames": lambda _tree, _node, _arriving: float(max(scene.frame_end for scene in bpy.data.scenes)),
+    "frames": lambda _tree, _node, _arriving: _last_frame(),
 }

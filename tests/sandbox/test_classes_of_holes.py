@@ -67,6 +67,10 @@ CLASSES: dict[str, tuple[str, int, list[str]]] = {
         "blender/test_custom_properties.py test_each_way_has_the_same_limit"]),
     "G4": ("chains of data-blocks", 2, ["own-chain-",
         "growth/test_chains.py test_each_way_to_a_long_chain_is_refused"]),
+    "G5": ("animation that is not a number", 1, ["own-curve-",
+        "growth/test_curves.py test_a_value_that_is_not_finite_is_refused"]),
+    "G6": ("particles of many frames at once", 1, ["own-particles-",
+        "growth/test_estimate.py test_particles_of_many_frames_at_once_have_to_be_rehearsed"]),
     "F1": ("clients that were revoked", 1, ["../server/clients/test_watch.py"]),
     "F2": ("scripts that are switched off", 2, ["../server/tools/test_scripts_switched_off.py"]),
 }  # fmt: skip

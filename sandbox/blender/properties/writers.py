@@ -11,7 +11,7 @@ import bpy
 
 from ....scene import data_paths
 from ...facts.members import names, numbers
-from ...growth.estimate import DATA_SETTINGS, SETTINGS
+from ...growth.estimate import DATA_SETTINGS, PARTICLE_SETTINGS, SETTINGS
 from ...guard.audit import may_raise
 from ...guard.seam import BlenderHost, Writer
 from ..added import FEWEST_LOOPS
@@ -78,6 +78,8 @@ def writer(path: str, struct: str, name: str) -> Writer | None:
         return _image
     if path in _CAPS:
         capped = _cap(path, _CAPS[path])
+        if struct == "ParticleSettings" and name in PARTICLE_SETTINGS:
+            return _then_touch(capped)
         return _then_sweep(capped) if struct == "Lattice" else capped
     if path in _FRAMES:
         return _frame
@@ -87,7 +89,7 @@ def writer(path: str, struct: str, name: str) -> Writer | None:
         return _engine
     if path == "Object.data":
         return _object_data
-    if path == "ClothCollisionSettings.use_self_collision":
+    if path in _TOUCHING or (struct == "ParticleSettings" and name in PARTICLE_SETTINGS):
         return _write_and_touch
     if path == "AnimData.action":
         return _write_and_animate
@@ -160,6 +162,21 @@ def _socket_value(host: BlenderHost, value: Any, name: str, new: Any) -> None:
 def _write_and_touch(host: BlenderHost, value: Any, name: str, new: Any) -> None:
     setattr(value, name, new)
     host.geometry.touch(value.id_data)
+
+
+def _then_touch(write: Writer) -> Writer:
+    """Return a writer that calls `write` and notes that the data-block has changed."""
+
+    def written(host: BlenderHost, value: Any, name: str, new: Any) -> None:
+        write(host, value, name, new)
+        host.geometry.touch(value.id_data)
+
+    return written
+
+
+_TOUCHING = frozenset(
+    {"ClothCollisionSettings.use_self_collision", "ParticleSystem.settings", "PointCache.frame_start"}
+)
 
 
 def _object_data(host: BlenderHost, value: Any, name: str, new: Any) -> None:

@@ -384,3 +384,59 @@ def test_an_animated_input_of_a_group_counts_with_its_keyframes() -> None:
     (curve,) = keyframes.curves_of_action(cube.animation_data.action)
     curve.keyframe_points[0].co.y = 50_000.0
     assert estimate.estimate(cube) >= 50_000.0
+
+
+_PARTICLES = """
+o = bpy.context.object
+o.modifiers.new("p", "PARTICLE_SYSTEM")
+p = o.particle_systems[0]
+s = p.settings
+{}
+{}
+"""
+#: The last of the settings that together make a particle system compute many frames at once.
+_FAR_LAST = {
+    "first frame": ("s.frame_end = s.lifetime = 1000\ns.count = 100_000", "s.frame_start = -100_000"),
+    "count": ("s.frame_start = -10_000", "s.count = 100_000"),
+    "subframes": ("s.count, s.frame_start = 10_000, -700", "s.subframes = 30"),
+    "boids": ("s.count, s.frame_start = 10_000, -700", "s.physics_type = 'BOIDS'"),
+    "fluid": ("s.count, s.frame_start = 10_000, -700", "s.physics_type = 'FLUID'"),
+    "cache": ("s.count = 100_000", "p.point_cache.frame_start = 10_000"),
+    "settings": (
+        "t = bpy.data.particles.new('t')\nt.count, t.frame_start = 100_000, -10_000",
+        "p.settings = t",
+    ),
+}
+
+
+@pytest.mark.parametrize("follows", ["bpy.context.scene.frame_set(1)", "bpy.context.view_layer.update()", ""])
+@pytest.mark.parametrize("name", _FAR_LAST)
+def test_particles_of_many_frames_at_once_have_to_be_rehearsed(name: str, follows: str) -> None:
+    before, last = _FAR_LAST[name]
+    result(
+        _PARTICLES.format("bpy.context.view_layer.update()", "s.count = 2000\ns.frame_start = -100") + follows
+    )
+    with pytest.raises(LimitExceeded, match="rehears"):
+        result(_PARTICLES.format(before, last) + follows)
+
+
+_SIMULATED = """
+t = bpy.data.node_groups.new("g", "GeometryNodeTree")
+t.interface.new_socket("Geometry", in_out="OUTPUT", socket_type="NodeSocketGeometry")
+new, link = t.nodes.new, t.links.new
+cube, begin, end = new("GeometryNodeMeshCube"), new("GeometryNodeSimulationInput"), new("GeometryNodeSimulationOutput")
+begin.pair_with_output(end)
+link(cube.outputs[0], begin.inputs["Geometry"])
+body = new({!r})
+link(begin.outputs["Geometry"], body.inputs[0])
+link(body.outputs[0], end.inputs["Geometry"])
+link(end.outputs["Geometry"], new("NodeGroupOutput").inputs[0])
+bpy.context.object.modifiers.new("n", "NODES").node_group = t
+bpy.context.scene.frame_set(2)
+"""
+
+
+def test_a_simulation_that_multiplies_with_each_frame_has_to_be_rehearsed() -> None:
+    result(_SIMULATED.format("GeometryNodeSetPosition"))
+    with pytest.raises(LimitExceeded, match="rehears"):
+        result(_SIMULATED.format("GeometryNodeSubdivideMesh"))
