@@ -38,9 +38,11 @@ def check_new(host: BlenderHost, owner: Any, new: Any, above: int = 0) -> None:
         TypeError: it has a container that is no dict, list or tuple.
     """
     kind = type(new)
+    if kind in SCALAR_TYPES:
+        return
     if isinstance(new, ID):
         note_link(host, owner, new)
-    if kind in SCALAR_TYPES or (EMPTY_INSIDE[kind] and not PARTS[kind]):
+    if EMPTY_INSIDE[kind] and not PARTS[kind]:
         return
     if isinstance(new, (dict, list, tuple)) and has_own_table(new):
         host.refuse("a custom property takes a plain dict: make one by dict(…)", code="item")
