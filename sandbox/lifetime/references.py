@@ -15,7 +15,6 @@ import mathutils
 from ...base.identity import identity
 from ...base.per_type import PerType, is_static
 from ..guard.audit import may_raise
-from ..guard.facade import Facade
 from . import sharing
 from .bmesh.removals import OF_MESH
 from .existing import root_of
@@ -89,9 +88,7 @@ LOOSE = PerType(lambda kind: kind in VECTORS or kind in OF_MESH or _is_layer_dat
 PARTS_OF_MESH = PerType(lambda kind: kind in OF_MESH, STRUCT)
 LENT = PerType(lambda kind: kind in (mathutils.Vector, bmesh.types.BMesh) or _is_layer_data(kind), STRUCT)
 _OF_ANY = (ROOTED, BLENDERS, LENT, LOOSE, PARTS_OF_MESH, IS_PART)
-ANY = PerType(
-    lambda kind: not issubclass(kind, Facade) and any(wanted.test(kind) for wanted in _OF_ANY), STRUCT
-)
+ANY = PerType(lambda kind: any(wanted.test(kind) for wanted in _OF_ANY), STRUCT)
 """What any of the searches for what a script holds looks for."""
 ANY_OR_INSIDE = PerType(lambda kind: kind in UNTRACKED or ANY.test(kind), STRUCT)
 """That, and what may hold it without the collector's knowledge."""
