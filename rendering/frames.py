@@ -103,7 +103,7 @@ def order(
     folder = home / render_id
     folder.mkdir(parents=True)
     try:
-        copy = snapshot.copy_into(folder)
+        copy = snapshot.take(folder)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
-import shutil
 import threading
 import weakref
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -105,7 +103,7 @@ def prepare(
     found["most_bytes"] = most_bytes
     found["format"] = picture_format or ("png" if scene.render.film_transparent else "jpeg")
     here = supervisor.current()
-    plan = Plan(program.find(), _own_copy(here), found, f"Render of {scene.name}", here)
+    plan = Plan(program.find(), snapshot.take(here.shared_folder()), found, f"Render of {scene.name}", here)
     weakref.finalize(plan, plan.copy.remove)
     return plan
 
@@ -243,25 +241,6 @@ def _spec(plan: Plan, folder: Path, running: Any) -> Spec:
         env=(("BLENDER_USER_RESOURCES", str(folder / "blender")), ("PYTHONDONTWRITEBYTECODE", "1")),
         answers=True,
     )
-
-
-def _own_copy(here: Supervisor) -> snapshot.Snapshot:
-    """Return a copy for this render only: rehearsals may share the last copy, and remove it when the scene changes."""
-    copy = snapshot.take(here.shared_folder())
-    linked = replace(
-        copy, path=_link(copy.path), pixels={name: _link(path) for name, path in copy.pixels.items()}
-    )
-    snapshot.release(copy)
-    return linked
-
-
-def _link(path: Path) -> Path:
-    own = path.with_stem(secrets.token_hex(8))
-    try:
-        os.link(path, own)
-    except OSError:  # a file system without links
-        shutil.copy(path, own)
-    return own
 
 
 def _camera(scene: Any, name: str | None) -> str | None:

@@ -76,7 +76,7 @@ def copy_scene(home: Path, frames: Sequence[int], **choice: Any) -> Copied:
     folder = home / render_id
     folder.mkdir(parents=True)
     try:
-        return Copied(render_id, home, snapshot.copy_into(folder), program.find(), facts, tuple(frames))
+        return Copied(render_id, home, snapshot.take(folder), program.find(), facts, tuple(frames))
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise

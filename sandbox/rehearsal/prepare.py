@@ -34,7 +34,7 @@ class Prepared:
     pool: Pool
     #: How to save a file that the script changed; None for the open scene, which a rehearsal never saves.
     save: Save | None = None
-    #: Releases the copy of the scene, once: after the rehearsal, or when this object is gone (a client hung up). Does
+    #: Removes the copy of the scene, once: after the rehearsal, or when this object is gone (a client hung up). Does
     #: nothing for a file.
     release: Callable[[], object] = bool
 
@@ -49,7 +49,7 @@ def prepare() -> Prepared:
         pool.supervisor.means()
         copy = snapshot.take(pool.supervisor.shared_folder())
         made = Prepared(copy, _needs(copy, pool.supervisor.config.sandbox), pool)
-        made.release = weakref.finalize(made, snapshot.release, copy)
+        made.release = weakref.finalize(made, copy.remove)
         return made
 
 
@@ -65,7 +65,7 @@ def prepare_file(path: Path, folder: Path, *, compress: bool, relative: bool) ->
     with pool.failures_noted():
         pool.supervisor.means()
         size = path.stat().st_size
-        copy = snapshot.Snapshot(path, (), {}, (), size, 0.0, -1)
+        copy = snapshot.Snapshot(path, (), {}, (), size, 0.0)
         save = Save(name="saved.blend", compress=compress, relative=relative)
         needs = replace(_needs(copy, pool.supervisor.config.sandbox), folders=frozenset({folder}))
         return Prepared(copy, needs, pool, save)

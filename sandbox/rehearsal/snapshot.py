@@ -10,10 +10,8 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-import threading
 import time
 from array import array
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,13 +19,11 @@ from typing import Any
 
 from ...base.errors import ExternalServiceError
 
-__all__ = ("Snapshot", "copy_into", "release", "take")
+__all__ = ("Snapshot", "take")
 
 #: Handlers that saving calls. Copying the scene must not call them: the user has not saved.
 _SILENCED = ("save_pre", "save_post", "save_post_fail", "depsgraph_update_pre", "depsgraph_update_post")
 _MOST_PIXEL_BYTES = 1 << 30
-#: The seconds of copying from which a copy is kept for the next rehearsal, as long as nothing has changed.
-_WORTH_KEEPING_S = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +38,6 @@ class Snapshot:
     warnings: tuple[str, ...]
     size: int
     seconds: float
-    revision: int
 
     def remove(self) -> None:
         """Remove the copy; a process that has already opened it can go on reading it."""
@@ -53,39 +48,14 @@ class Snapshot:
                 path.unlink(missing_ok=True)
 
 
-_last: Snapshot | None = None
-_users: Counter[Path] = Counter()
-#: Reentrant: Python may release a dropped copy in a thread that holds the lock.
-_lock = threading.RLock()
-
-
 def take(folder: Path) -> Snapshot:
-    """Return a copy of the open scene in `folder`, or the last copy if nothing has changed.
+    """Copy the open scene into `folder`. The caller has to remove the copy.
 
-    The caller has to `release` it. Raises ExternalServiceError if Blender cannot write it.
+    Nothing is kept for a next time: to find out whether the scene has changed takes longer than to copy it.
+
+    Raises:
+        ExternalServiceError: Blender cannot write it.
     """
-    from ...scene import events
-
-    revision = events.revision() if events.watching() else -1
-    with _lock:
-        kept = _last
-        if kept is not None and kept.revision == revision >= 0 and kept.path.exists():
-            _users[kept.path] += 1
-            return kept
-    _keep(None)
-    taken = _write(folder, revision)
-    _users[taken.path] += 1
-    if taken.seconds > _WORTH_KEEPING_S:
-        _keep(taken)
-    return taken
-
-
-def copy_into(folder: Path) -> Snapshot:
-    """Return a copy in `folder` for this caller only, who has to remove it. Raises what `take` raises."""
-    return _write(folder, -1)
-
-
-def _write(folder: Path, revision: int) -> Snapshot:
     import bpy
 
     begin = time.perf_counter()
@@ -107,29 +77,7 @@ def _write(folder: Path, revision: int) -> Snapshot:
         file for name in bpy.utils.blend_paths(absolute=True, packed=True) if (file := Path(name)).is_file()
     )
     seconds = time.perf_counter() - begin
-    return Snapshot(path, files, pixels, tuple(warnings), path.stat().st_size, seconds, revision)
-
-
-def release(copy: Snapshot) -> None:
-    """End one use of the copy. Remove the copy unless it is kept or another user has it. Any thread."""
-    with _lock:
-        _users[copy.path] -= 1
-        _remove_unused(copy)
-
-
-def _keep(copy: Snapshot | None) -> None:
-    """Keep this copy for the next `take`, instead of the previous one."""
-    global _last
-    with _lock:
-        before, _last = _last, copy
-        if before is not None and before is not copy:
-            _remove_unused(before)
-
-
-def _remove_unused(copy: Snapshot) -> None:
-    if _users[copy.path] <= 0 and copy is not _last:
-        del _users[copy.path]
-        copy.remove()
+    return Snapshot(path, files, pixels, tuple(warnings), path.stat().st_size, seconds)
 
 
 @contextlib.contextmanager

@@ -80,7 +80,6 @@ def _rehearsal() -> float:
 
 
 def _stood_still_and_all() -> tuple[float, float]:
-    snapshot._keep(None)  # each takes its own copy
     begin = time.perf_counter()
     prepared = prepare.prepare()
     report = rehearse.rehearse(prepared, _SCRIPT).report
@@ -102,7 +101,7 @@ def _at_once() -> float:
 
 
 def _plain(folder: Path) -> float:
-    copy = snapshot.copy_into(folder)
+    copy = snapshot.take(folder)
     request = child.Request(
         scene=str(copy.path),
         pixels={},

@@ -9,7 +9,6 @@ import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.base.errors import ExternalServiceError
 from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import snapshot
-from bl_ext.user_default.mcp_bridge.scene import events
 
 
 @pytest.fixture(autouse=True)
@@ -17,9 +16,8 @@ def _scene() -> None:
     bpy.ops.wm.read_homefile(use_factory_startup=True)
 
 
-def test_nobody_notices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nobody_notices(tmp_path: Path) -> None:
     """Neither file name, nor "unsaved changes", nor undo, nor preferences, nor other add-ons' handlers."""
-    monkeypatch.setattr(snapshot, "_WORTH_KEEPING_S", 60.0)
     called: list[str] = []
 
     def handler(*_: object) -> None:
@@ -36,7 +34,7 @@ def test_nobody_notices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     called.clear()
     before = (bpy.data.filepath, bpy.data.is_dirty, bpy.data.is_saved)
     try:
-        snapshot.release(snapshot.take(tmp_path))
+        snapshot.take(tmp_path).remove()
         handlers = [
             handler in getattr(bpy.app.handlers, name)
             for name in ("save_pre", "save_post", "depsgraph_update_post")
@@ -53,32 +51,17 @@ def test_nobody_notices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_slow_copy_is_used_again_until_something_changes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(snapshot, "_WORTH_KEEPING_S", 0.0)
-    events.register()
-    try:
-        first = snapshot.take(tmp_path)
-        assert snapshot.take(tmp_path) is first
-        bpy.data.objects["Cube"].location.x += 1
-        bpy.context.view_layer.update()
-        second = snapshot.take(tmp_path)
-    finally:
-        events.unregister()
-    assert second is not first
-    snapshot.release(first)
-    assert first.path.exists(), "it was taken twice"
-    snapshot.release(first)
-    assert not first.path.exists()
-    assert snapshot.take(tmp_path) is not second, "without handlers nobody knows whether something changed"
-
-
-def test_a_quick_copy_goes_when_nobody_needs_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(snapshot, "_WORTH_KEEPING_S", 60.0)
-    copy = snapshot.take(tmp_path)
-    assert copy.path.exists()
-    snapshot.release(copy)
+def test_each_copy_has_the_scene_of_now(tmp_path: Path) -> None:
+    """Also after a change that calls no handler and makes no undo step."""
+    mesh = bpy.data.meshes["Cube"]
+    first = snapshot.take(tmp_path)
+    mesh.vertices.foreach_set("co", [7.0] * 3 * len(mesh.vertices))
+    second = snapshot.take(tmp_path)
+    for copy, expected in ((first, 1.0), (second, 7.0)):
+        with bpy.data.libraries.load(str(copy.path)) as (_there, wanted):
+            wanted.meshes = ["Cube"]
+        assert abs(wanted.meshes[0].vertices[0].co.x) == expected
+        copy.remove()
     assert list(tmp_path.iterdir()) == []
 
 
