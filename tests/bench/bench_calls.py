@@ -17,7 +17,7 @@ from pathlib import Path
 
 from support import baselines
 from support.bench import Row, calls_at_once, percentile, samples
-from support.clients.raw_client import RawClient
+from support.clients.raw_client import CubeClient, RawClient
 from support.running import blender
 from support.running.ports import free_port
 
@@ -202,21 +202,9 @@ def _building(client: RawClient) -> Iterator[Row]:
     yield Row(f"set_node_tree of {count} nodes, median of 3", median * 1e3, "ms", "", said)
 
 
-class _Asker(RawClient):
-    """A client that calls `get_object_info`, again and again."""
-
-    _call = RawClient.prepared("get_object_info", name="Cube")
-
-    def ask(self) -> None:
-        self.ask_prepared(self._call)
-
-    def take(self) -> None:
-        self.take_answer()
-
-
 def clients_at_once(port: int, token: str, count: int, seconds: float) -> float:
     """Calls per second that `count` clients get together."""
-    askers = [_Asker(port, token) for _ in range(count)]
+    askers = [CubeClient(port, token) for _ in range(count)]
     try:
         return calls_at_once(askers, seconds)
     finally:

@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import json
 import socket
-import subprocess
-import sys
 import zipfile
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Protocol
 
 import debian_root
 import libraries
 from blenders import BUILD, ROOT
-from support.bench import Row, percentile, samples
-from support.clients.raw_client import RawClient
+from support.bench import Row, calls_at_once, percentile, samples
+from support.clients.raw_client import CubeClient
 from support.on_screen import window as window_support
 from support.running.blender import EXTENSION
 from support.running.ports import free_port
@@ -59,55 +57,59 @@ _REMOVE = """
 bpy.data.batch_remove([each for each in bpy.data.objects if each.name.startswith("Part")])
 bpy.data.batch_remove([each for each in bpy.data.meshes if each.name.startswith("Part")])
 """
-#: A client in a process of its own: it waits for a line, calls until its time is over, and prints how often.
-_CLIENT = """
-import sys, time
-sys.path[:0] = sys.argv[1].split(":")
-import bench_peers
-server, done = getattr(bench_peers, sys.argv[3])(*sys.argv[4:]), 0
-print("ready", flush=True)
-sys.stdin.readline()
-until = time.time() + float(sys.argv[2])
-while time.time() < until:
-    server.call()
-    done += 1
-print(done)
-"""
 
 
-class Server(NamedTuple):
-    """A connection to a server, by what is asked of it."""
+class Server(Protocol):
+    """A connection to a server."""
 
-    call: Callable[[], object]
-    """Asks for the facts about the cube."""
-    take: Callable[[str], object]
-    """Sends a text to a command that does nothing with it."""
-    script: Callable[[str], object]
-    """Runs a Python script."""
+    def fileno(self) -> int:
+        """The number of its socket."""
+
+    def ask(self) -> None:
+        """Ask for the facts about the cube, without waiting for the answer."""
+
+    def take(self) -> None:
+        """Wait for the answer. Raises an error for one that is no success."""
+
+    def pass_on(self, text: str) -> None:
+        """Send a text to a command that does nothing with it, and wait for the answer."""
+
+    def script(self, code: str) -> None:
+        """Run a Python script."""
 
 
-def ours(port: str, token: str) -> Server:
-    """Return a connection to this extension's server."""
-    client = RawClient(int(port), token)
-    cube = client.prepared("get_object_info", name="Cube")
+class Ours(CubeClient):
+    """A connection to this extension's server."""
 
-    def script(code: str) -> None:
-        result = client.call("execute_blender_code", code=code)
+    def pass_on(self, text: str) -> None:
+        """Send a text to the tool `take` of `_ADD_TOOL`."""
+        self.call("take", text=text)
+
+    def script(self, code: str) -> None:
+        """Run a script by `execute_blender_code`."""
+        result = self.call("execute_blender_code", code=code)
         assert not result.get("isError"), result
 
-    return Server(lambda: client.call_prepared(cube), lambda text: client.call("take", text=text), script)
 
+class Theirs:
+    """A connection to the add-on of `mcp-for-blender`."""
 
-def theirs(port: str) -> Server:
-    """Return a connection to the add-on of `mcp-for-blender`."""
-    connection = socket.create_connection(("127.0.0.1", int(port)), timeout=180)
+    def __init__(self, port: int) -> None:
+        self._connection = socket.create_connection(("127.0.0.1", port), timeout=180)
 
-    def ask(command: str, **params: str) -> None:
-        connection.sendall(json.dumps({"type": command, "params": params}).encode())
+    def fileno(self) -> int:
+        """The number of its socket."""
+        return self._connection.fileno()
+
+    def ask(self) -> None:
+        """Ask for the facts about the cube, without waiting for the answer."""
+        self._send("get_object_info", name="Cube")
+
+    def take(self) -> None:
+        """Wait for the answer. It says neither how long it is nor where it ends: its process, too, tries each piece."""
         answer = b""
-        # Neither a length nor an end is sent: its process, too, tries after each piece whether that was all.
         while True:
-            piece = connection.recv(8192)
+            piece = self._connection.recv(8192)
             if not piece:
                 raise ConnectionError("the add-on has closed the connection")
             answer += piece
@@ -118,11 +120,18 @@ def theirs(port: str) -> Server:
             assert told["status"] == "success", told
             return
 
-    return Server(
-        lambda: ask("get_object_info", name="Cube"),
-        lambda text: ask("ping", text=text),
-        lambda code: ask("execute_code", code=code),
-    )
+    def pass_on(self, text: str) -> None:
+        """Send a text that the add-on reads and ignores."""
+        self._send("ping", text=text)
+        self.take()
+
+    def script(self, code: str) -> None:
+        """Run a script."""
+        self._send("execute_code", code=code)
+        self.take()
+
+    def _send(self, command: str, **params: str) -> None:
+        self._connection.sendall(json.dumps({"type": command, "params": params}).encode())
 
 
 def rows() -> Iterator[Row]:
@@ -137,9 +146,9 @@ def rows() -> Iterator[Row]:
         url, token = window.serve()
         window.run(_ADD_TOOL)
         port = url.rpartition(":")[2].partition("/")[0]
-        figures = [*_figures(window, ours, [port, token])]
+        figures = [*_figures(window, lambda: Ours(int(port), token))]
         peer, skipped = _start_peer(window)
-        others = [*_figures(window, theirs, [peer])] if peer else []
+        others = [*_figures(window, lambda: Theirs(peer))] if peer else []
     for number, (name, value, unit) in enumerate(figures):
         beside = skipped if not peer else _beside(others[number], value)
         yield Row(name, value, unit, "", beside)
@@ -160,55 +169,40 @@ def _beside(their: Figure, own: float) -> str:
     return f"mcp-for-blender {value:,.3g} {unit}, {value / own:.3g} × ours"
 
 
-def _start_peer(window: window_support.Window) -> tuple[str, str]:
-    """Start the other server in this Blender; return its port, or "" and why it cannot be measured."""
+def _start_peer(window: window_support.Window) -> tuple[int, str]:
+    """Start the other server in this Blender; return its port, or 0 and why it cannot be measured."""
     home = BUILD / "peers"
     home.mkdir(parents=True, exist_ok=True)
     try:
         libraries.fetch(_LOCK, home / "wheels")
     except SystemExit as error:
-        return "", f"mcp-for-blender is skipped: {str(error).strip().splitlines()[-1]}"
+        return 0, f"mcp-for-blender is skipped: {str(error).strip().splitlines()[-1]}"
     for name in libraries.locked(_LOCK.read_text(encoding="utf-8")):
         with zipfile.ZipFile(home / "wheels" / name) as wheel:
             wheel.extractall(home / "python")
-    port = str(free_port())
+    port = free_port()
     if not window.run(_START_PEER.format(folder=str(home / "python"), port=port)):
-        return "", f"mcp-for-blender is skipped: {window.log().splitlines()[-1]}"
+        return 0, f"mcp-for-blender is skipped: {window.log().splitlines()[-1]}"
     return port, ""
 
 
-def _figures(
-    window: window_support.Window, connect: Callable[..., Server], arguments: list[str]
-) -> Iterator[Figure]:
-    server = connect(*arguments)
-    calls = samples(server.call, 100, warm_up=5)
+def _figures(window: window_support.Window, connect: Callable[[], Server]) -> Iterator[Figure]:
+    server = connect()
+
+    def call() -> None:
+        server.ask()
+        server.take()
+
+    calls = samples(call, 100, warm_up=5)
     yield "get_object_info, call after call, p50", percentile(calls, 0.5) * 1e3, "ms"
-    late = samples(server.call, 20, warm_up=1, pause=0.73)  # no multiple of a timer's interval
+    late = samples(call, 20, warm_up=1, pause=0.73)  # no multiple of a timer's interval
     yield "get_object_info after 0.7 s of idleness, p50", percentile(late, 0.5) * 1e3, "ms"
-    rate = _at_once(8, 4.0, connect.__name__, arguments)
+    rate = calls_at_once([connect() for _ in range(8)], 4.0)
     yield "get_object_info, 8 clients at once", rate, "calls/s"
     text = "x" * (10 * _MIB)
-    yield "a call with 10 MiB", samples(lambda: server.take(text), 1, warm_up=0)[0], "s"
+    yield "a call with 10 MiB", samples(lambda: server.pass_on(text), 1, warm_up=0)[0], "s"
     taken = []
     for _ in range(3):
         taken += samples(lambda: server.script(_SCRIPT), 1, warm_up=0)
         window.run(_REMOVE)
     yield "a script that makes 1,000 objects, median of 3", sorted(taken)[1] * 1e3, "ms"
-
-
-def _at_once(count: int, seconds: float, connect: str, arguments: list[str]) -> float:
-    """Return the calls per second that `count` clients get together; each is a process of its own."""
-    paths = ":".join(str(ROOT / folder) for folder in ("tests/bench", "tests", "dev"))
-    command = [sys.executable, "-c", _CLIENT, paths, str(seconds), connect, *arguments]
-    clients = [
-        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        for _ in range(count)
-    ]
-    for client in clients:  # none begins while others still start
-        assert client.stdout
-        client.stdout.readline()
-    for client in clients:
-        assert client.stdin
-        client.stdin.write("\n")
-        client.stdin.flush()
-    return sum(int(client.communicate()[0]) for client in clients) / seconds

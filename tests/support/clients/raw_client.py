@@ -133,3 +133,17 @@ class RawClient:
         if not got:
             raise ConnectionError("the server has closed the connection")
         return got
+
+
+class CubeClient(RawClient):
+    """A client that asks for the facts about the cube, again and again."""
+
+    _call = RawClient.prepared("get_object_info", name="Cube")
+
+    def ask(self) -> None:
+        """Send the call, without waiting for the answer."""
+        self.ask_prepared(self._call)
+
+    def take(self) -> None:
+        """Wait for the answer. Raises RuntimeError for one that is no success."""
+        self.take_answer()
