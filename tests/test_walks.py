@@ -17,12 +17,13 @@ from typing import Any
 import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge import approvals
-from bl_ext.user_default.mcp_bridge.approvals import whom_to_ask
+from bl_ext.user_default.mcp_bridge.approvals import pipeline, whom_to_ask
 from bl_ext.user_default.mcp_bridge.approvals.request import Entry
 from bl_ext.user_default.mcp_bridge.base import folders, journal
 from bl_ext.user_default.mcp_bridge.importers.opening import confined
 from bl_ext.user_default.mcp_bridge.operators.assets import PREFIX, asset_view
 from bl_ext.user_default.mcp_bridge.sandbox.run import execute
+from bl_ext.user_default.mcp_bridge.server.protocol.context import RequestContext
 
 from support.clients.tool_calls import Tools
 from support.confinement.rehearsing import rehearsals
@@ -180,6 +181,12 @@ def test_a_script_that_the_user_approves_goes_forward(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(whom_to_ask, "has_window", lambda: True)
+    run = pipeline.run
+
+    async def patiently(context: RequestContext, entry: Entry, *, wait_seconds: float) -> Any:
+        return await run(context, entry, wait_seconds=2 * wait_seconds)  # to follow each call takes long
+
+    monkeypatch.setattr(pipeline, "run", patiently)
     with rehearsals(tmp_path_factory.mktemp("rehearsals")), _followed(monkeypatch) as entered:
         tools = Tools()
         queue = approvals.queue()
