@@ -19,7 +19,10 @@ from ..layers import names as layer_names
 from ..plain_values import as_plain
 from ..text_sizes import check_line
 
-__all__ = ("ADDING_TO_MESHES", "CHECKED", "EVALUATING", "Arguments", "Check", "check_path", "text_line")
+__all__ = (
+    *("ADDING_TO_MESHES", "CHECKED", "CRASHING_NODES", "EVALUATING", "EXPERIMENTAL_NODES"),
+    *("Arguments", "Check", "check_path", "text_line"),
+)
 
 Arguments = Mapping[str, Any]
 Check = Callable[["BlenderHost", Any, Arguments], None]
@@ -95,24 +98,24 @@ def _strip(host: BlenderHost, _owner: Any, _arguments: Arguments) -> None:
 _SCRIPT_NODES = "ShaderNodeScript CompositorNodeOutputFile".split()
 
 
-_EXPERIMENTAL_NODES = {
+EXPERIMENTAL_NODES = {
     name
     for row in rows("experimental nodes")
     for name in row["names"]
     if bpy.app.version < tuple(int(part) for until in row["until"] for part in until.split("."))
 }
-_CRASHING_NODES = names("nodes that crash")
+CRASHING_NODES = names("nodes that crash")
 
 
 def _node_type(host: BlenderHost, _owner: Any, arguments: Arguments) -> None:
     kind = arguments.get("type")
     if kind in _SCRIPT_NODES or (isinstance(kind, str) and kind.startswith("GeometryNodeImport")):
         host.refuse(f"a {kind} node runs code or works on files: build it from the other nodes")
-    if kind in _EXPERIMENTAL_NODES:
+    if kind in EXPERIMENTAL_NODES:
         host.refuse(
             f"a {kind} node is experimental in this Blender, and may crash: build it from the other nodes"
         )
-    if kind in _CRASHING_NODES:
+    if kind in CRASHING_NODES:
         host.refuse(f"a {kind} node may crash Blender: build it from the other nodes")
     host.geometry.touch(_owner.id_data)
 

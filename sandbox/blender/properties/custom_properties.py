@@ -80,8 +80,9 @@ def _depth(value: Any) -> tuple[int, bool]:
             if total > _MAX_CUSTOM:
                 raise TooHeavy
             if not SCALAR_TYPES.issuperset(map(type, parts)):
-                following += [part for part in parts if type(part) not in SCALAR_TYPES]
-                links = links or any(isinstance(part, ID) for part in following)
+                others = [part for part in parts if type(part) not in SCALAR_TYPES]
+                links = links or any(isinstance(part, ID) for part in others)
+                following += others
         if not following:
             return depth + 1, links
         level = following

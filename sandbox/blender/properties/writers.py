@@ -90,7 +90,7 @@ def writer(path: str, struct: str, name: str) -> Writer | None:
     if path == "Object.data":
         return _object_data
     if path in _TOUCHING or (struct == "ParticleSettings" and name in PARTICLE_SETTINGS):
-        return _write_and_touch
+        return _then_touch(_write_and_sweep if path in _REBUILDS else _native)
     if path == "AnimData.action":
         return _write_and_animate
     if path == "NodesModifier.node_group":

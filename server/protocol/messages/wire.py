@@ -14,8 +14,6 @@ import json.encoder
 import secrets
 from typing import Any
 
-import numpy as np
-
 #: Objects and arrays nested deeper than this are refused; no message of MCP comes near it. Well below the
 #: interpreter's recursion limit, which a decoded value would otherwise reach when it is walked or encoded.
 MAX_DEPTH = 100
@@ -131,7 +129,8 @@ def _needs_no_escape(text: str) -> bool:
     """Return whether this ASCII text, between quotation marks, is its own JSON."""
     if not text.isascii() or '"' in text or "\\" in text:
         return False
-    return bool(np.frombuffer(text.encode("ascii"), np.uint8).min() >= _SPACE)
+    encoded = text.encode("ascii")
+    return len(encoded.translate(None, _CONTROL)) == len(encoded)
 
 
 _TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels"
@@ -204,7 +203,7 @@ def _finite(value: Any) -> Any:
 
 _INF = float("inf")
 _decoder = json.JSONDecoder(object_pairs_hook=_object, parse_float=_float, parse_constant=_constant)
-_SPACE = ord(" ")
+_CONTROL = bytes(range(ord(" ")))
 _encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 #: The encoder in C, which `_encoder.encode` would make anew for each value. Without its list of the containers around a
 #: value: one that contains itself ends in RecursionError.

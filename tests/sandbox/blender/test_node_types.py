@@ -59,10 +59,10 @@ def test_what_blender_calls_experimental_is_refused() -> None:
     found = {name for name in _experimental() if not name.startswith("GeometryNodeImport")}
     if bpy.app.version < (5, 0):
         assert "GeometryNodeSampleGrid" in found
-    assert found == {name for name in checks._EXPERIMENTAL_NODES if _is_node(name)}
+    assert found == {name for name in checks.EXPERIMENTAL_NODES if _is_node(name)}
 
 
-@pytest.mark.parametrize("kind", sorted(checks._EXPERIMENTAL_NODES | names("nodes that crash")))
+@pytest.mark.parametrize("kind", sorted(checks.EXPERIMENTAL_NODES | checks.CRASHING_NODES))
 def test_such_a_node_is_refused(kind: str) -> None:
     with pytest.raises(PolicyError, match="may crash"):
         result(f"bpy.data.node_groups.new('t', 'GeometryNodeTree').nodes.new({kind!r})")
@@ -76,7 +76,7 @@ def _types() -> list[str]:
     tree = bpy.data.node_groups.new("t", "GeometryNodeTree")
     found = []
     for name in dir(bpy.types):
-        if _is_node(name) and name not in _ENDS | checks._EXPERIMENTAL_NODES | names("nodes that crash"):
+        if _is_node(name) and name not in _ENDS | checks.EXPERIMENTAL_NODES | checks.CRASHING_NODES:
             with contextlib.suppress(RuntimeError):  # of another kind of tree
                 tree.nodes.new(name)
                 found.append(name)

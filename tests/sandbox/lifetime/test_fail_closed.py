@@ -24,6 +24,10 @@ from support.sandboxing.scripts import result
 pytestmark = pytest.mark.usefixtures("fresh_file")
 
 
+#: Methods of these classes that find nothing of what the script holds.
+_OTHERS = ("open", "close", "keep", "give", "depth")
+
+
 def _checks() -> list[tuple[Any, str]]:
     """Every method and function by which it is told what a script holds and what is still there."""
     classes = (held.Held, hidden.Hidden, existing.Now, custom_properties.PropertyParts)
@@ -31,7 +35,7 @@ def _checks() -> list[tuple[Any, str]]:
         (owner, name)
         for owner in classes
         for name, value in vars(owner).items()
-        if callable(value) and not name.startswith("__") and name not in ("open", "close", "keep", "give")
+        if callable(value) and not name.startswith("__") and name not in _OTHERS
     ]
     found += [(parts, "find"), (existing, "_addresses"), (stale, "references"), (memory, "cut_off")]
     return found + [(layout, name) for name in ("pointers", "part_pointers", "address_of_mesh")]
