@@ -42,7 +42,8 @@ def test_what_changed_is_found_and_what_did_not_is_not(tmp_path: Path) -> None:
 
     found = _changed(tmp_path, change)
     assert "Material" in found
-    assert not found & {"Cube", "Light", "Collection", "Scene", "World"}
+    # A scene has addresses of its own data, which Blender 4.5 places anew at each save.
+    assert not found & {"Cube", "Light", "Collection", "World"}
 
 
 def test_data_at_the_end_of_a_data_block_counts(tmp_path: Path) -> None:
