@@ -42,7 +42,7 @@ CLASSES: dict[str, tuple[str, int, list[str]]] = {
     "D4": ("arguments of a macro's steps", 2,
         ["own-macro-", "blender/operators/test_ops.py test_a_step_is_checked_as_a_call_of_its_operator"]),
     "D5": ("nodes that trust their inputs, or are not finished", 2,
-        ["own-node-", "blender/test_node_types.py test_such_a_node_is_refused"]),
+        ["own-node-", "blender/test_node_types.py"]),
     "D6": ("operators in a state that they trust", 2, ["own-loop-cut", "own-convert-sculpting",
         "blender/operators/test_ops.py test_nothing_is_converted_but_in_object_mode"]),
     "E1": ("floods", 4, ["../server/transport/test_floods.py test_an_honest_client_is_served_beside_it",

@@ -63,9 +63,10 @@ def test_what_blender_calls_experimental_is_refused() -> None:
 
 
 @pytest.mark.parametrize("kind", sorted(checks.EXPERIMENTAL_NODES | checks.CRASHING_NODES))
-def test_such_a_node_is_refused(kind: str) -> None:
+@pytest.mark.parametrize("keyword", ["", "type="])
+def test_such_a_node_is_refused(keyword: str, kind: str) -> None:
     with pytest.raises(PolicyError, match="may crash"):
-        result(f"bpy.data.node_groups.new('t', 'GeometryNodeTree').nodes.new({kind!r})")
+        result(f"bpy.data.node_groups.new('t', 'GeometryNodeTree').nodes.new({keyword}{kind!r})")
 
 
 _ENDS = frozenset({"GeometryNodeRepeatOutput", "GeometryNodeSimulationOutput"})
