@@ -86,8 +86,8 @@ _at, _set_at = hide(VertexGroupElement, "at")
 def _native_groups(host: BlenderHost, vertex: Any) -> Any:
     """Return Blender's own collection. Blender makes the layer of weights when somebody looks into it."""
     native = vertex.groups
-    if host.stale.layered:
-        with host.stale.keeping_layers(vertex, "groups"):
+    if host.stale.layers.used:
+        with host.stale.layers.kept(vertex, "groups"):
             len(native)
     return native
 

@@ -60,7 +60,7 @@ class Statements(Matching):
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | list[ast.AST]:
         """Keep an annotation in a class, where it means something; leave it out elsewhere."""
-        place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
+        place = _place(node)
         if self.scope.form == "class" and isinstance(node.target, ast.Name):
             node.annotation = self._annotation(node.annotation)
             return self.node_contents_visit(node)
@@ -115,7 +115,7 @@ class Statements(Matching):
 
         The first also holds where Blender limits the attribute, and y is known not to be NaN.
         """
-        place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
+        place = _place(node)
         attribute = self.mangled(target.attr)
         if self.seldom:
             owner, value = self.visit(target.value), self.visit(node.value)
@@ -167,7 +167,7 @@ class Statements(Matching):
         node.value = self.visit(node.value)
         if safe:
             return node
-        place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
+        place = _place(node)
         guarded = self.call(hooks.OPERATOR.format(OPERATORS[type(node.op)] + "="), node, read, node.value)
         other = ast.Assign([node.target], guarded, **place)
         if (
@@ -182,7 +182,7 @@ class Statements(Matching):
 
     def _augmented_place(self, node: ast.AugAssign, target: ast.Attribute | ast.Subscript) -> list[ast.stmt]:
         """Rewrite `o.x += y` as `<1> = o; <2> = <1>.x; <2> += y; <1>.x = <2>`, all guarded; likewise `o[k] += y`."""
-        place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
+        place = _place(node)
         steps: list[ast.stmt] = []
 
         def hold(value: ast.expr) -> ast.Name:
@@ -288,17 +288,13 @@ class Statements(Matching):
         node.exc, node.cause = (*found, None, None)[:2]
         return node
 
-    def visit_Global(self, node: ast.Global) -> ast.AST:
-        """Check the names of a `global` statement."""
+    def visit_Global(self, node: ast.Global | ast.Nonlocal) -> ast.AST:
+        """Check the names of a `global` or `nonlocal` statement."""
         for name in node.names:
             self.check_binding(node, name)
         return node
 
-    def visit_Nonlocal(self, node: ast.Nonlocal) -> ast.AST:
-        """Check the names of a `nonlocal` statement."""
-        for name in node.names:
-            self.check_binding(node, name)
-        return node
+    visit_Nonlocal = visit_Global  # noqa: N815
 
     # Functions and classes
 
@@ -314,9 +310,7 @@ class Statements(Matching):
                 f"a class may not define {node.name!r}",
                 "write an ordinary method, or a property",
             )
-        if getattr(node, "type_params", None):
-            self.refuse(node, "syntax", *_TYPE_PARAMETERS)
-            node.type_params = []  # type: ignore[attr-defined] # from Python 3.12 on
+        self._refuse_type_parameters(node)
         self.visit_arguments(node.args, node.decorator_list)
         node.returns = None
         outer, self.scope = self.scope, self.kinds.scope_of[node]
@@ -335,9 +329,15 @@ class Statements(Matching):
         self.seldom = seldom
         return node
 
+    def _refuse_type_parameters(self, node: ast.FunctionDef | ast.ClassDef) -> None:
+        if getattr(node, "type_params", None):
+            message, advice = "type parameters are not supported", "leave them out: a script needs no types"
+            self.refuse(node, "syntax", message, advice)
+            node.type_params = []  # type: ignore[union-attr] # from Python 3.12 on
+
     def _generator(self, node: ast.FunctionDef, body: list[ast.stmt], born: str) -> list[ast.stmt]:
         """Rewrite `def f(x): …yield…` as `def f(x): def <body>(x): …; return <count_generator>(<body>(x))`."""
-        place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
+        place = _place(node)
         given = node.args
         documentation = body[:1] if ast.get_docstring(node, clean=False) is not None else []
 
@@ -366,9 +366,7 @@ class Statements(Matching):
         for keyword in node.keywords:
             advice = "inherit from abc.ABC" if keyword.arg == "metaclass" else "leave it out"
             self.refuse(node, "syntax", f"class keyword {keyword.arg or '**'!r} is not supported", advice)
-        if getattr(node, "type_params", None):
-            self.refuse(node, "syntax", *_TYPE_PARAMETERS)
-            node.type_params = []  # type: ignore[attr-defined] # from Python 3.12 on
+        self._refuse_type_parameters(node)
         found = self.operands(
             [*node.decorator_list, *node.bases], run_by_use=True
         )  # the class body runs after the bases are evaluated
@@ -395,7 +393,7 @@ class Statements(Matching):
             bound = alias.asname or alias.name.partition(".")[0]
             self.check_binding(node, bound)
             (name,) = self._texts(node, alias.name)
-            place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
+            place = _place(node)
             view: ast.expr = ast.Subscript(self.name(hooks.MODULES, node), name, LOAD, **place)
             if bound != alias.name and alias.asname is None:
                 view = self.call(hooks.IMPORT, node, name)
@@ -448,4 +446,3 @@ def _place(node: ast.stmt) -> dict[str, Any]:
 
 
 _TOLD_DATACLASSES: Final = frozenset({"ClassVar", "InitVar", "KW_ONLY"})
-_TYPE_PARAMETERS: Final = ("type parameters are not supported", "leave them out: a script needs no types")

@@ -14,10 +14,10 @@ from typing import Any, Protocol
 
 import bpy
 
-__all__ = ("ENTERING", "Hidden")
+__all__ = ("Hidden",)
 
 #: Operators that enter edit mode from object mode.
-ENTERING = frozenset({"object.mode_set", "object.editmode_toggle"})
+_ENTERING = frozenset({"object.mode_set", "object.editmode_toggle"})
 #: How the names of operators begin that only change the copies.
 _ON_COPIES = ("curve.", "lattice.", "transform.", "object.select_", "object.hook_", "view3d.")
 #: Operators among these that also make or change another data-block.
@@ -41,7 +41,7 @@ class Hidden:
 
     def before(self, idname: str) -> None:
         """Note the items that an operator is about to hide by entering edit mode."""
-        if idname not in ENTERING or bpy.context.mode != "OBJECT":
+        if idname not in _ENTERING or bpy.context.mode != "OBJECT":
             return
         self.noted.clear()
         layer: Any = bpy.context.view_layer
@@ -60,7 +60,7 @@ class Hidden:
     def after(self, idname: str) -> None:
         """Forget the items that an operator may have freed."""
         if self.noted:
-            kept = idname in ENTERING or (idname.startswith(_ON_COPIES) and not idname.startswith(_ON_MORE))
+            kept = idname in _ENTERING or (idname.startswith(_ON_COPIES) and not idname.startswith(_ON_MORE))
             self.noted = {block: items for block, items in self.noted.items() if kept and _is_edited(block)}
 
     def forget(self, block: Any) -> None:

@@ -10,18 +10,23 @@ layers lie before whatever may make one, and moves the references afterwards.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import contextlib
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from typing import Any
 
 import bpy
 
 from ..facts.members import names
+from ..guard.meter import closed
 from . import memory
 from .existing import ATTRIBUTE_VALUES, attributes
+from .held import Held
 from .layout import pointers
+from .references import ROOTED, references
 from .sharing import ROOTS
 
-__all__ = ("WRITTEN", "Layers", "follow", "layer_addresses", "may_make", "owner_of")
+__all__ = ("WRITTEN", "LayerReferences", "may_make", "owner_of")
 
 WRITTEN = ROOTS - ATTRIBUTE_VALUES - {"MeshLoopColor"}
 """Structs whose flags lie in layers: vertices, edges, faces and corners, curves and points."""
@@ -29,7 +34,7 @@ _MAKING = names("structs whose functions make layers")
 _OBJECT = bpy.types.Object
 _WITH_LAYERS = tuple(kind for kind in bpy.types.ID.__subclasses__() if "attributes" in kind.bl_rna.properties)
 
-Layers = dict[int, tuple[int, str]]
+_LayerNames = dict[int, tuple[int, str]]
 """The drawing (0 for the data-block itself) and the name of each layer, by the layer's address."""
 
 
@@ -46,23 +51,72 @@ def owner_of(value: Any) -> Any:
     return block if isinstance(block, _WITH_LAYERS) else None
 
 
-def layer_addresses(block: Any) -> Layers:
+class LayerReferences:
+    """What one run holds of layers; it writes references within the context `writing()`."""
+
+    def __init__(self, held: Held, writing: Callable[[], AbstractContextManager[None]]) -> None:
+        self._held, self._writing = held, writing
+        self.used = False
+        """Whether the script has used layers of a mesh, of curves or of a drawing."""
+        self.fitting: set[tuple[Any, str]] = set()
+        """Meshes, each with a flag whose layer is as Blender needs it."""
+        self._made: set[tuple[Any, str]] = set()
+        """The flags whose layer already exists, each with its data-block."""
+
+    def forget(self) -> None:
+        """Forget which flags have their layers, after a step that may remove layers."""
+        self._made.clear()
+        self.fitting.clear()
+
+    def block_of_new(self, value: Any, flag: str = "") -> Any:
+        """Return the data-block in which a change of `value` may make a layer; None if it makes none.
+
+        `flag`: the only flag that may get its layer.
+        """
+        block = owner_of(value) if self.used else None
+        return None if block is None or (block, flag) in self._made else block
+
+    @contextlib.contextmanager
+    def kept(self, value: Any, flag: str = "") -> Iterator[list[Any]]:
+        """Move references to layers after a change of `value` inside this context, except new ones, put into the list.
+
+        `flag`: the only flag that may get its layer.
+        """
+        new: list[Any] = []
+        block = self.block_of_new(value, flag)
+        if block is None:
+            yield new
+            return
+        before = _addresses(block)
+        try:
+            yield new
+        finally:
+            self._follow(block, before, new)
+        if flag:
+            self._made.add((block, flag))
+
+    @closed("whether what the script holds of layers is still there")
+    def _follow(self, block: Any, before: _LayerNames, new: list[Any]) -> None:
+        """Point references at the new addresses of their layers; cut off those whose layer is gone."""
+        after = _addresses(block)
+        if after == before:
+            return
+        now = {name: address for address, name in after.items()}
+        with self._writing():
+            for reference in references(self._held.find(ROOTED)):
+                _block, struct, item = pointers(reference)
+                if struct == 0 or item not in before:  # was cut off, or refers to something else
+                    continue
+                if any(reference is each for each in new):
+                    continue
+                to = now.get(before[item])
+                if to is None:
+                    memory.cut_off(reference)
+                elif to != item:
+                    memory.move(reference, to)
+
+
+def _addresses(block: Any) -> _LayerNames:
     """Return the addresses of the layers of a data-block, with their names."""
     groups = (*attributes(block), (0, getattr(block, "skin_vertices", ())))
     return {layer.as_pointer(): (drawing, layer.name) for drawing, layers in groups for layer in layers}
-
-
-def follow(references: Iterable[Any], before: Layers, after: Layers, new: list[Any]) -> None:
-    """Point references at the new addresses of their layers, except `new` ones; cut off those whose layer is gone."""
-    now = {name: address for address, name in after.items()}
-    for reference in references:
-        _block, struct, item = pointers(reference)
-        if struct == 0 or item not in before:  # was cut off, or refers to something else
-            continue
-        if any(reference is each for each in new):
-            continue
-        to = now.get(before[item])
-        if to is None:
-            memory.cut_off(reference)
-        elif to != item:
-            memory.move(reference, to)

@@ -24,7 +24,7 @@ from ...base.identity import identity
 from ..facts.members import names
 from ..guard import native
 from ..guard.meter import closed
-from . import freeing, layers, layout, memory, parts, sharing
+from . import freeing, layout, memory, parts, sharing
 from .bmesh import layers as bmesh_layers
 from .bmesh.drawn import MeshLoops
 from .bmesh.made import OwnMeshes
@@ -32,7 +32,8 @@ from .bmesh.removals import ELEMENTS, LayerValues
 from .custom_properties import PARTS, PropertyParts
 from .existing import KindsByPointer, Now
 from .held import Held
-from .hidden import ENTERING, Hidden
+from .hidden import Hidden
+from .layers import WRITTEN, LayerReferences
 from .references import (
     ANY,
     ANY_OR_INSIDE,
@@ -52,7 +53,7 @@ __all__ = ("FRAGILE", "Stale")
 #: Elements of arrays that grow while scripts hold their points: the host reads them, so that a sweep can wait.
 FRAGILE = names("fragile elements")
 
-_FLAGGED = tuple(getattr(bpy.types, name) for name in sorted(layers.WRITTEN) if hasattr(bpy.types, name))
+_FLAGGED = tuple(getattr(bpy.types, name) for name in sorted(WRITTEN) if hasattr(bpy.types, name))
 _NONE: frozenset[str] = frozenset()
 
 
@@ -102,12 +103,7 @@ class Stale:
         self.touched_arrays = False
         """Whether the script has used parts of meshes, or other arrays that are shared with copies."""
         self._shared: list[sharing.ArrayReferences] = []
-        self.layered = False
-        """Whether the script has used layers of a mesh, of curves or of a drawing."""
-        self._made_layers: set[tuple[Any, str]] = set()
-        """The flags whose layer already exists, each with its data-block."""
-        self.fitting: set[tuple[Any, str]] = set()
-        """Meshes, each with a flag whose layer is as Blender needs it."""
+        self.layers = LayerReferences(self.held, self._writing)
         self._lent: bmesh_layers.MeshPointers | None = None
         self._memory: list[Any] = []
         self.lending: dict[int, set[int]] = {}
@@ -251,47 +247,13 @@ class Stale:
 
     def writes_natively(self, kind: type) -> bool:
         """Return whether a script may write attributes of this type without a check of what the write moves."""
-        return not (self.touched_evaluated or (self.layered and issubclass(kind, _FLAGGED)))
+        return not (self.touched_evaluated or (self.layers.used and issubclass(kind, _FLAGGED)))
 
     def read_layers(self) -> None:
         """Look for layers from now on wherever a write or a function may make one: the script gets layers."""
-        if not self.layered:
-            self.layered = True
+        if not self.layers.used:
+            self.layers.used = True
             native.guard_writes(self._variables, _FLAGGED)
-
-    def may_make_layers(self, value: Any, flag: str = "") -> Any:
-        """Return the data-block in which a change of `value` may make a layer; None if it makes none.
-
-        `flag`: the only flag that may get its layer.
-        """
-        block = layers.owner_of(value) if self.layered else None
-        return None if block is None or (block, flag) in self._made_layers else block
-
-    @contextlib.contextmanager
-    def keeping_layers(self, value: Any, flag: str = "") -> Iterator[list[Any]]:
-        """Move references to layers after a change of `value` inside this context, except new ones, put into the list.
-
-        `flag`: the only flag that may get its layer.
-        """
-        new: list[Any] = []
-        block = self.may_make_layers(value, flag)
-        if block is None:
-            yield new
-            return
-        before = layers.layer_addresses(block)
-        try:
-            yield new
-        finally:
-            self._follow_layers(block, before, new)
-        if flag:
-            self._made_layers.add((block, flag))
-
-    @_closed
-    def _follow_layers(self, block: Any, before: layers.Layers, new: list[Any]) -> None:
-        after = layers.layer_addresses(block)
-        if after != before:
-            with self._writing():
-                layers.follow(references(self.held.find(ROOTED)), before, after, new)
 
     def share(self, kind: type, name: str) -> None:
         """Note that the script reads arrays that copies share, and let it read these natively from now on."""
@@ -353,10 +315,8 @@ class Stale:
         A moment as in `one_moment` begins here, and ends in `after_operator`.
         """
         self.held.begin_moment()
-        self._made_layers.clear()
-        self.fitting.clear()
-        if idname in ENTERING:
-            self.hidden.before(idname)
+        self.layers.forget()
+        self.hidden.before(idname)
         if self.drawn.loops:
             self.drawn.before()
         began, ends = freeing.harmless_in(idname, meshes=self.touched_arrays or self.touched_edit_meshes)
@@ -399,8 +359,7 @@ class Stale:
 
     def _sweep(self, there: tuple[Any, ...] = (), roots: frozenset[str] | None = None) -> None:
         self._pending = False
-        self._made_layers.clear()
-        self.fitting.clear()
+        self.layers.forget()
         held, now, known = self.held.find(ROOTED), Now(), frozenset(map(identity, there))
         self._cut_off(
             reference

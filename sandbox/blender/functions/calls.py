@@ -95,7 +95,7 @@ def _freeing_call(path: str) -> Callable[..., Any]:
         # before the check: the script holds nothing yet of what a first evaluation makes
         removing = removes or (evaluates and references.touched_evaluated)
         args, kwargs, given = prepared(host, owner, args, kwargs)
-        with references.one_moment() if removing or evaluates or references.layered else _NO_MOMENT:
+        with references.one_moment() if removing or evaluates or references.layers.used else _NO_MOMENT:
             block = owner.id_data
             frees = may_free and (always or bool(args or kwargs))
             moves = references.touched_collections if followed else frees and not is_blank(block)
@@ -171,9 +171,9 @@ def _performance(path: str) -> Callable[[BlenderHost, Any, tuple[Any, ...], dict
         return getattr(owner, function)(*args, **kwargs)
 
     def keeping_layers(host: BlenderHost, owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if not host.stale.layered:
+        if not host.stale.layers.used:
             return perform(host, owner, args, kwargs)
-        with host.stale.keeping_layers(owner) as new:
+        with host.stale.layers.kept(owner) as new:
             result = perform(host, owner, args, kwargs)
             new.append(result)
         return result

@@ -120,7 +120,7 @@ def check_flag(host: BlenderHost, value: Any, path: str) -> None:
     if path not in UNCHECKED_BY_BLENDER:
         return
     block = owner_of(value)
-    if block is None or (block, path) in host.stale.fitting:
+    if block is None or (block, path) in host.stale.layers.fitting:
         return
     for name in sorted(FLAGS[path]):
         layer = block.attributes.get(name)
@@ -129,7 +129,7 @@ def check_flag(host: BlenderHost, value: Any, path: str) -> None:
                 f"the layer {name!r} of mesh {block.name!r} is not as Blender needs it, which would crash: first call "
                 f"mesh.attributes.remove(mesh.attributes[{name!r}])"
             )
-    host.stale.fitting.add((block, path))
+    host.stale.layers.fitting.add((block, path))
 
 
 FLAGS: Final[Mapping[str, frozenset[str]]] = {
