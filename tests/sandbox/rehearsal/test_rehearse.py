@@ -91,6 +91,16 @@ def test_the_pictures_are_ones_that_blender_reads(tmp_path: Path) -> None:
     )
 
 
+def test_a_scene_that_takes_long_to_draw_is_rehearsed_without_pictures() -> None:
+    for number in range(3_000):
+        bpy.context.collection.objects.link(bpy.data.objects.new(f"Empty {number}", None))
+    done = rehearse.rehearse(prepare.prepare(), "result = 1")
+    assert done.pictures == {}
+    assert done.report["warnings"] == [
+        "no pictures: 3,003 objects with 8 vertices take too long to draw; ask for `look` instead"
+    ]
+
+
 def test_the_report_reads_well() -> None:
     assert as_text(report_of(ORDINARY)).splitlines()[:-1] == [
         "The rehearsal went well.",
