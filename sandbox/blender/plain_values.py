@@ -52,7 +52,9 @@ def held_items(value: Any) -> Any:
     of a vector or an array, Blender crashes.
     """
     kind = type(value)
-    if kind in _PLAIN or kind in _HOLDING or not (hasattr(kind, "__getitem__") and hasattr(kind, "__len__")):
+    if kind in _PLAIN or kind in _HOLDING or issubclass(kind, dict):
+        return value
+    if not (hasattr(kind, "__getitem__") and hasattr(kind, "__len__")):
         return value
     return list(map(held_items, value))
 
@@ -62,7 +64,7 @@ def is_integers(prop: Any) -> bool:
     return prop.type in ("INT", "BOOLEAN") and bool(prop.is_array)
 
 
-_HOLDING = frozenset({list, tuple, dict, str, bytes, set, frozenset})
+_HOLDING = frozenset({list, tuple, str, bytes, set, frozenset})
 
 
 def has_nan(value: Any) -> bool:

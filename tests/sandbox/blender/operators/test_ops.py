@@ -124,7 +124,7 @@ def test_a_step_is_checked_as_a_call_of_its_operator(direct: str, macro: str) ->
         "rig = bpy.data.objects.new('Rig', bpy.data.armatures.new('Rig'))\n"
         "bpy.context.collection.objects.link(rig)\nbpy.context.view_layer.objects.active = rig\n"
         "bpy.ops.object.mode_set(mode='EDIT')\n"
-        "for _ in range(2600): rig.data.edit_bones.new('b').tail = (0, 0, 1)\n"
+        "for n in range(2600): rig.data.edit_bones.new(str(n)).tail = (0, 0, 1)\n"
         if "armature" in direct
         else "bpy.ops.object.mode_set(mode='EDIT')\n"
     )
