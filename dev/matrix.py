@@ -38,13 +38,15 @@ PURE = (
     *("server/clients", "server/protocol"),
 )
 #: Left out, too, for a Blender whose Python has been tested: rooms that reach Blender only by others, which are tested
-#: on each, the walk that breaks functions of the sandbox, which takes long, what stops plain Python, and what only the
-#: operating system holds.
+#: on each (tests/stories calls every tool), the walk that breaks functions of the sandbox, which takes long, what stops
+#: plain Python, and what only the operating system holds.
 BY_OTHERS = (
     *("rendering/farms", "sandbox/run/test_watchdog.py", "sandbox/test_broken_checks.py"),
     *("sandbox/guard", "sandbox/rehearsal/test_faults.py"),
-    *("server/transport", "server/test_*.py"),
+    *("server/tools", "server/transport", "server/test_*.py"),
 )
+#: Left out, too, for a Blender whose Python has been tested with the same numpy.
+OF_NUMPY = ("sandbox/stdlib/test_array*.py",)
 #: Tests of what a checkout holds and what is built of it: `make test` has run them, and no other Blender changes them.
 CHECKOUT = (
     *("dev", "test_docs.py", "test_imports.py", "test_names.py", "test_readme.py", "test_specification.py"),
@@ -124,7 +126,12 @@ def test(blender: Blender, package: Path, arguments: Sequence[str]) -> bool:
     except (environment.SetupError, debian_root.RootError) as error:
         print(error)
         return False
-    left_out = CHECKOUT if blender.python != DEFAULT.python else (*CHECKOUT, *PURE, *BY_OTHERS)
+    before = [DEFAULT, *MATRIX[: MATRIX.index(blender)]]
+    left_out = [*CHECKOUT]
+    if any(each.python == blender.python for each in before):
+        left_out += [*PURE, *BY_OTHERS]
+    if any((each.python, each.needs) == (blender.python, blender.needs) for each in before):
+        left_out += OF_NUMPY
     whole = [*_WORKERS, *(f"--ignore-glob=tests/{name}" for name in left_out)]
     pytest = [*python, "-m", "pytest", "-p", "no:cacheprovider", *(arguments or whole)]
     return subprocess.run(pytest, env=env, cwd=ROOT).returncode == 0

@@ -30,6 +30,6 @@ def test_a_room_that_is_left_out_knows_nothing_of_blender(room: str) -> None:
     assert [found for found in _imported(room) if found[1] in _BLENDERS] == []
 
 
-@pytest.mark.parametrize("name", [*matrix.CHECKOUT, *matrix.BY_OTHERS])
+@pytest.mark.parametrize("name", [*matrix.CHECKOUT, *matrix.BY_OTHERS, *matrix.OF_NUMPY])
 def test_what_else_is_left_out_is_there(name: str) -> None:
     assert list((ROOT / "tests").glob(name))
