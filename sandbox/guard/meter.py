@@ -33,7 +33,7 @@ def closed(question: str, *, on_failure: Callable[[], None] | None = None) -> Ca
     """Decorate a check whose first argument has `refuse`: if the check fails, the run ends.
 
     A script that caught the error would go on with an unchecked value. `question` is what nobody can tell then, such as
-    "how much a step would make". `on_failure` is called before the run ends.
+    "how much a step would make". `on_failure` is called before the run ends, which ends also if that call fails.
     """
 
     def decorate(method: Any) -> Any:
@@ -42,12 +42,14 @@ def closed(question: str, *, on_failure: Callable[[], None] | None = None) -> Ca
             try:
                 return method(refusing, *arguments, **named)
             except Exception as error:
-                if on_failure is not None:
-                    on_failure()
-                refusing.refuse(
-                    f"the sandbox cannot tell {question}, so the script was stopped: {type(error).__name__} in "
-                    f"{method.__name__}"
-                )
+                try:
+                    if on_failure is not None:
+                        on_failure()
+                finally:
+                    refusing.refuse(
+                        f"the sandbox cannot tell {question}, so the script was stopped: {type(error).__name__} in "
+                        f"{method.__name__}"
+                    )
 
         return checked
 
