@@ -20,7 +20,8 @@ def known_number(value: float) -> float:
 def arithmetic(operation: str, inputs: list[float], exact: list[bool]) -> float:
     """Return the largest absolute value that a node may compute from inputs of these absolute values.
 
-    `exact`: whether an input is the number itself, and not a bound of it. What is not known makes nothing known.
+    `exact`: whether an input is the number itself, and not a bound of it. The result is `UNKNOWN` if an input that
+    counts is, and for an operation that no table here names.
     """
     if operation in _BOUNDED:
         return _BOUNDED[operation]
@@ -34,10 +35,11 @@ def arithmetic(operation: str, inputs: list[float], exact: list[bool]) -> float:
             return known_number(_PRODUCTS[operation] * math.prod(max(i, 1.0) for i in inputs))
     except ArithmeticError:
         return UNKNOWN
-    return known_number(2.0 * sum(inputs) if operation in _LENGTHS else sum(inputs))
+    return known_number(_SUMS[operation] * sum(inputs)) if operation in _SUMS else UNKNOWN
 
 
-_LEAST = 1e-12
+_LEAST: Final = 1e-12
+"""The smallest divisor that counts: a smaller one, or zero, counts as this."""
 _BOUNDED: Final = dict.fromkeys(
     """
     ARCCOSINE ARCSINE ARCTANGENT ARCTAN2 COMPARE COSINE FRACT FRACTION GREATER_THAN LESS_THAN NORMALIZE SIGN SINE TANH
@@ -51,7 +53,17 @@ _PRODUCTS: Final = {
     "DOT_PRODUCT": 3.0,
 }
 """Products of the inputs, with how often these are added up."""
-_LENGTHS: Final = frozenset({"DISTANCE", "LENGTH", "PROJECT", "REFLECT"})
+_SUMS: Final = {
+    **dict.fromkeys(
+        """
+        ABSOLUTE ADD CEIL DIVIDE_CEIL DIVIDE_FLOOR DIVIDE_ROUND FACEFORWARD FLOOR FLOORED_MODULO GCD MAXIMUM MINIMUM
+        MODULO NEGATE PINGPONG RADIANS ROUND SMOOTH_MAX SMOOTH_MIN SNAP SUBTRACT TRUNC WRAP
+        """.split(),
+        1.0,
+    ),
+    **dict.fromkeys("DISTANCE LENGTH PROJECT REFLECT".split(), 2.0),
+}
+"""Operations that make no more than the sum of the inputs, or so many times as much."""
 _GROWING: Final[dict[str, Callable[[float, float], float]]] = {
     "DIVIDE": lambda first, second: first / max(second, _LEAST),
     "DEGREES": lambda first, _second: 58.0 * first,

@@ -80,6 +80,18 @@ def _evaluated(tree: Any, count: int) -> list[float]:
     return found
 
 
+#: Operations that may make any number of their inputs.
+_BOUNDLESS = frozenset({"LOGARITHM", "REFRACT", "TANGENT"})
+
+
+@pytest.mark.parametrize(
+    "operation", sorted({operation for _kind, operation in _EACH} | {"of another Blender"})
+)
+def test_an_operation_that_is_not_listed_has_no_bound_and_all_of_this_blender_are(operation: str) -> None:
+    bounded = arithmetic(operation, [1.0, 1.0, 1.0], [True] * 3) < UNKNOWN
+    assert bounded is (operation not in {"of another Blender", *_BOUNDLESS})
+
+
 @pytest.mark.parametrize(
     "operation", sorted({operation for _kind, operation in _EACH} | {"of another Blender"})
 )
