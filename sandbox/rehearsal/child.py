@@ -33,7 +33,8 @@ __all__ = ("main",)
 #: How many objects, and how many vertices, Cycles reads in a second: a picture that needs longer is not made.
 _READ_IN_A_SECOND = {"objects": 3_000, "vertices": 1_000_000}
 _NO_PICTURES = (
-    "no pictures: {objects:,} objects with {vertices:,} vertices take too long to draw; use the tool look"
+    "no pictures: {objects:,} objects with {vertices:,} vertices take too long to draw; the tool `look` draws the open "
+    "scene"
 )
 _WARM_UP = "import bpy\nbpy.context.scene.frame_end = 10\n"
 _MOST_RESULT = 200_000

@@ -97,7 +97,7 @@ def test_a_scene_that_takes_long_to_draw_is_rehearsed_without_pictures() -> None
     done = rehearse.rehearse(prepare.prepare(), "result = 1")
     assert done.pictures == {}
     assert done.report["warnings"] == [
-        "no pictures: 3,003 objects with 8 vertices take too long to draw; use the tool look"
+        "no pictures: 3,003 objects with 8 vertices take too long to draw; the tool `look` draws the open scene"
     ]
 
 
