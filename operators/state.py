@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the panels and the preferences show, gathered once a second, so that drawing computes nothing.
+"""Gathers once a second what the panels and the preferences show, so that drawing computes nothing.
 
 `view` is replaced, never changed; panels read it. A window is redrawn only when something in it has changed.
 """
@@ -10,7 +10,7 @@ import logging
 import os
 import sys
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cache, lru_cache
 from pathlib import Path
 from types import MappingProxyType
@@ -23,6 +23,7 @@ from ..base.enabling.late import late, loaded
 from ..base.errors import BridgeError
 from ..base.signal import Signal
 from . import redraw, target_jobs
+from .view import Pasted, View, Work
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from ..approvals.request import Entry as Request
     from ..rendering.farms import targets
     from ..sandbox import confinement as supervisor
-    from ..sandbox.confinement.process import Confinement
     from ..scene import events
     from ..server.clients import authenticator, discovery
     from ..server.clients.config import files, snippets, table
@@ -90,87 +90,6 @@ _SHOWN_ELSEWHERE = frozenset({jobs.QUESTION})
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Pasted:
-    """Where the user pastes the configuration that was just copied. `folder` is empty if it does not exist."""
-
-    label: str
-    place: str
-    how: str
-    folder: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Work:
-    """A running job of an assistant. `share`, from 0 to 1, is how much of it is done; None if it is unknown."""
-
-    id: str
-    owner: str
-    title: str
-    client: str
-    message: str
-    share: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """What the panels show. `address` is empty while the server is stopped; `connected` has the names of clients."""
-
-    address: str = ""
-    port: int = 0
-    open_to_network: bool = False
-    error: str = ""
-    connected: tuple[str, ...] = ()
-    clients: tuple[authenticator.Entry, ...] = ()
-    #: Programs (name, code) that ask for access.
-    asking: tuple[tuple[str, str], ...] = ()
-    notices: tuple[snippets.Notice, ...] = ()
-    #: The programs on this computer that can be connected.
-    installed: tuple[table.ClientKind, ...] = ()
-    settings: settings.Settings = field(default_factory=settings.Settings)
-    #: What is wrong with the text that names render targets.
-    targets_error: str = ""
-    pasted: Pasted | None = None
-    #: Whether the user has never opened the tab: then the bars show where it is.
-    new: bool = False
-    #: How rehearsals are confined here, as a trial has just proved; None before the trial has ended.
-    confinement: Confinement | None = None
-    #: Why rehearsals cannot be confined here; empty if they can.
-    unconfined: str = ""
-    #: Why the last rehearsal was not confined, or not to its end; empty if it was.
-    rehearsal_failure: str = ""
-    #: All requests, the newest first, and how long ago each was made.
-    requests: tuple[Request, ...] = ()
-    ages: Mapping[str, str] = field(default_factory=dict)
-    #: How many requests wait for the user; those that wait in Blender, the oldest first; since when the oldest waits.
-    waiting: int = 0
-    to_review: tuple[Request, ...] = ()
-    waits: str = ""
-    #: What assistants are doing now, in a few words, and their jobs.
-    doing: str = ""
-    jobs: tuple[Work, ...] = ()
-    #: Jobs on render targets, the newest first, ended ones too.
-    on_targets: tuple[target_jobs.OnTarget, ...] = ()
-    #: The open requests, and the newest ended ones.
-    open: tuple[Request, ...] = ()
-    done: tuple[Request, ...] = ()
-    #: Requests whose script tried to reach outside Blender, until the user dismisses them.
-    alerts: tuple[Request, ...] = ()
-    #: Requests whose script was refused, failed or got no answer in the last hour, until the user dismisses them.
-    refused: tuple[Request, ...] = ()
-    #: The id of the request that can be undone: the last run, if nothing has changed since.
-    undoable: str = ""
-    #: How many files were opened: after each, the lists on WindowManager must be filled again.
-    loads: int = 0
-    #: Clients (id, name) whose scripts run without a question until Blender closes.
-    trusted: tuple[tuple[str, str], ...] = ()
-
-    @property
-    def origins(self) -> Mapping[str, str]:
-        """Setting -> where it was decided, for those that the preferences cannot change now."""
-        return {name: source for name, source in self.settings.origins.items() if source != "preferences"}
-
-
 view = View()
 _listeners: Signal[[]] = Signal()
 _pasted: Pasted | None = None
@@ -199,7 +118,8 @@ def store() -> authenticator.TokenStore:
     return authenticator.TokenStore(discovery.user_folder() / "clients.json")
 
 
-_kept_store = cache(store)  # kept, since it reads its file again only after a change
+#: The list that is looked at every second: it reads its file again only after a change.
+_own_store = cache(store)
 
 
 def here() -> snippets.Here:
@@ -250,7 +170,7 @@ def _welcome() -> Path:
 def _is_new() -> bool:
     global _new
     if _new is None:
-        _new = not (_welcome().exists() or _kept_store().path.exists())
+        _new = not (_welcome().exists() or _own_store().path.exists())
     return _new
 
 
@@ -324,7 +244,7 @@ def _gather() -> View:
     )
     shown = _with_requests(shown)
     try:
-        clients = _kept_store().entries()
+        clients = _own_store().entries()
         shown = replace(shown, clients=clients, notices=_notices(clients, bridge))
     except BridgeError as error:
         shown = replace(shown, error=shown.error or str(error))
@@ -452,4 +372,4 @@ def unregister() -> None:
     if bpy.app.timers.is_registered(_tick):
         bpy.app.timers.unregister(_tick)
     view, _pasted, _looked, _noted, _new = View(), None, None, None, None
-    _kept_store.cache_clear()
+    _own_store.cache_clear()
