@@ -43,7 +43,7 @@ _MOST_LINES = 5000
 #: Mark -> its icon and its explanation; the most serious first.
 MARKS: "Mapping[Mark, tuple[str, str]]" = {
     "outside": ("ERROR", "Tries to reach outside Blender"),
-    "hides": ("VIEWZOOM", "Look closely: over 100 letters, “;” or odd spaces"),
+    "hides": ("VIEWZOOM", "Look closely: a very long line, “;” or odd spaces"),
     "removes": ("TRASH", "Removes something"),
     "unreached": ("HIDE_ON", "Never reached in the rehearsal"),
     "repeats": ("FILE_REFRESH", "Repeats what it does"),

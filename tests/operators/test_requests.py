@@ -11,7 +11,6 @@ from types import SimpleNamespace
 import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge import approvals
-from bl_ext.user_default.mcp_bridge.approvals import marks
 from bl_ext.user_default.mcp_bridge.approvals.approval_queue import ApprovalQueue
 from bl_ext.user_default.mcp_bridge.approvals.request import Entry, InjectScriptRequest, Tool
 from bl_ext.user_default.mcp_bridge.approvals.store import Store
@@ -319,7 +318,3 @@ def test_closing_the_bridge_while_a_dialog_is_open_leaves_nothing_to_confirm(que
     shown = {"request_id": "r1", "sha256": entry.sha256, "revision": 7}
     assert bpy.ops.mcp_bridge.review_request(**shown) == {"CANCELLED"}
     assert queue.get("r1").state == "expired"
-
-
-def test_the_explanation_of_a_long_line_says_how_long() -> None:
-    assert f"over {marks.LONGEST} letters" in request_lists.MARKS["hides"][1]
