@@ -12,6 +12,7 @@ import logging
 import time
 from collections.abc import Callable
 from concurrent import futures
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -119,8 +120,8 @@ def _submit(
     return main_thread.run(do, changes=changes, cancelled=context.cancelled, label=tool.name)
 
 
-class _Checked(dict[str, Any]):
-    """Arguments that fit the schema."""
+class _Fitting(dict[str, Any]):
+    """Arguments of which `_named` found that they fit the schema as they came: nobody checks them again."""
 
 
 def _named(core: Core, tool: Tool, arguments: Json) -> Json:
@@ -130,7 +131,7 @@ def _named(core: Core, tool: Tool, arguments: Json) -> Json:
     """
     check = core.known_check(tool)
     if check is not None and check.fits_as_it_is(arguments):
-        return _Checked(arguments)
+        return _Fitting(arguments)
     listed = {name: tool.other_names.get(name, name) for name in arguments}
     named = {name if listed[name] in arguments else listed[name]: value for name, value in arguments.items()}
     found: Json = from_texts(tool.input_schema, without_nulls(tool.input_schema, named))
@@ -138,7 +139,7 @@ def _named(core: Core, tool: Tool, arguments: Json) -> Json:
 
 
 def _checked(core: Core, tool: Tool, arguments: Json) -> Json:
-    if isinstance(arguments, _Checked):
+    if isinstance(arguments, _Fitting):
         return arguments
     problem = core.check(tool)(arguments)
     if problem:
@@ -146,22 +147,21 @@ def _checked(core: Core, tool: Tool, arguments: Json) -> Json:
     return arguments
 
 
+@dataclass(slots=True)
 class _Attempt:
-    """Reports a tool call to `core`: its `with` gives a function, which takes the call's result.
+    """Reports a tool call to `core`: `with` gives a function that takes the call's result.
 
-    Any error inside this context becomes a BridgeError, so that the assistant can read it. JSON-RPC errors pass
-    unchanged: they belong to the protocol. (A class, since the generator of a `@contextmanager` takes twice the time.)
+    `begin`: the time of `time.perf_counter` when the call came. Any error inside this context becomes a BridgeError, so
+    that the assistant can read it. JSON-RPC errors pass unchanged: they belong to the protocol. (A class, since the
+    generator of a `@contextmanager` takes twice the time.)
     """
 
-    __slots__ = ("_arguments", "_begin", "_call", "_core", "_has_failed", "_tool")
-
-    def __init__(self, core: Core, call: Call, tool: Tool, arguments: Json, begin: float) -> None:
-        self._core = core
-        self._call = call
-        self._tool = tool
-        self._arguments = arguments
-        self._begin = begin
-        self._has_failed = True
+    core: Core
+    call: Call
+    tool: Tool
+    arguments: Json
+    begin: float
+    has_failed: bool = True
 
     def __enter__(self) -> Callable[[ToolResult], ToolResult]:
         return self._done
@@ -171,30 +171,31 @@ class _Attempt:
             if error is not None:
                 self._fail(error)
         finally:
-            seconds = time.perf_counter() - self._begin
-            self._core.called(self._tool, self._call.client, seconds, self._has_failed)
+            seconds = time.perf_counter() - self.begin
+            self.core.called(self.tool, self.call.client, seconds, self.has_failed)
 
     def _done(self, result: ToolResult) -> ToolResult:
-        self._has_failed = result.is_error
+        self.has_failed = result.is_error
         return result
 
     def _fail(self, error: BaseException) -> None:
-        """Raise what the error becomes, if that is another one."""
-        told = self._told(error)
-        if isinstance(told, BridgeError):
-            self._core.refused(self._tool, self._call.client, self._arguments, told)
-        if told is not error:
-            raise told from error
+        """Report the error. Raise it in its final form, if it does not have that yet."""
+        final = self._final(error)
+        if isinstance(final, BridgeError):
+            self.core.refused(self.tool, self.call.client, self.arguments, final)
+        if final is not error:
+            raise final from error
 
-    def _told(self, error: BaseException) -> BaseException:
-        if isinstance(error, MissingCapability) and self._call.era is not Era.STATELESS:
+    def _final(self, error: BaseException) -> BaseException:
+        """Return the error as it leaves this context."""
+        if isinstance(error, MissingCapability) and self.call.era is not Era.STATELESS:
             return as_bridge_error(error)
-        if isinstance(error, _PASS):
+        if isinstance(error, _FINAL):
             return error
         # Also SystemExit of a tool, which would end the event loop.
-        _log.error("tool %s failed", self._tool.name, exc_info=error)
-        return HandlerError(self._tool.name, error)
+        _log.error("tool %s failed", self.tool.name, exc_info=error)
+        return HandlerError(self.tool.name, error)
 
 
-#: Errors that have their final form.
-_PASS = (RpcError, BridgeError, InputRequired, GeneratorExit, asyncio.CancelledError, futures.CancelledError)
+#: Errors that leave the context as they are.
+_FINAL = (RpcError, BridgeError, InputRequired, GeneratorExit, asyncio.CancelledError, futures.CancelledError)
