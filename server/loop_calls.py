@@ -22,9 +22,9 @@ _log = logging.getLogger(__name__)
 class LoopCalls:
     """The functions that one loop has to call. Create and close it on the loop's thread.
 
-    Other threads wake the loop by a byte of a socket of its own, for half the time that `call_soon_threadsafe` costs
-    both threads: asyncio reads its own socket until nothing is left, which ends in an error. A loop that cannot watch a
-    socket, such as Windows' default one, is woken by `call_soon_threadsafe`.
+    Other threads wake the loop by a byte through a pair of sockets of this object. That takes both threads half the
+    time of asyncio's `call_soon_threadsafe`, which reads until an error says that nothing is left. A loop that cannot
+    watch a socket, such as Windows' default one, is woken by `call_soon_threadsafe`.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -34,21 +34,21 @@ class LoopCalls:
         self._next: deque[Callable[[], object]] = deque()
         self._woken = False
         self._wake: Callable[[], object] = self._wake_by_asyncio
-        self._here, self._there = socket.socketpair()
-        for end in (self._here, self._there):
+        self._reader, self._writer = socket.socketpair()
+        for end in (self._reader, self._writer):
             end.setblocking(False)
         with contextlib.suppress(NotImplementedError):
             # A context of its own, not that of whoever starts the server.
-            Context().run(loop.add_reader, self._here, self._on_byte)
-            self._wake = partial(self._there.send, b"\0")
+            Context().run(loop.add_reader, self._reader, self._on_byte)
+            self._wake = partial(self._writer.send, b"\0")
 
     def close(self) -> None:
-        """Close the socket. What still comes reaches the loop all the same, as long as that runs."""
+        """Close the sockets. From then on `call_soon_threadsafe` wakes the loop, as long as it runs."""
         self._wake = self._wake_by_asyncio
         with contextlib.suppress(NotImplementedError):
-            self._loop.remove_reader(self._here)
-        self._here.close()
-        self._there.close()
+            self._loop.remove_reader(self._reader)
+        self._reader.close()
+        self._writer.close()
         if self._next:
             self._wake()
 
@@ -88,7 +88,7 @@ class LoopCalls:
         self._next.clear()
 
     def _on_byte(self) -> None:
-        self._here.recv(64)
+        self._reader.recv(64)
         self._call_all()
 
     def _call_all(self) -> None:

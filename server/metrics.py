@@ -37,7 +37,7 @@ class _Durations:
         self.sum += seconds
 
     def buckets(self) -> list[tuple[str, float]]:
-        """(upper bound, how many durations are not above it), the last one without a bound."""
+        """Return (upper bound, how many durations are not above it) for each bucket; the last has no bound."""
         bounds = (*map(str, _BUCKETS), "+Inf")
         return list(zip(bounds, map(float, accumulate(self.counts)), strict=True))
 
@@ -96,11 +96,11 @@ class Metrics:
         return generate_latest(registry)
 
     def describe(self) -> list[Metric]:
-        """Nothing: `prometheus_client` would otherwise collect once more to learn the names."""
+        """Return nothing: without this method, `prometheus_client` would collect once more to learn the names."""
         return []
 
     def collect(self) -> Iterator[Metric]:
-        """All metrics, as `prometheus_client` collects them."""
+        """Yield all metrics. `prometheus_client` calls this when somebody asks for the text."""
         calls: dict[tuple[str, ...], _Count] = {
             (tool, "error" if failed else "success"): n for (tool, failed), n in self._calls.copy().items()
         }
@@ -134,7 +134,7 @@ def _counter(
 
 
 def _histogram(name: str, about: str, label: str, durations: dict[str, _Durations]) -> Metric:
-    """Not the library's own family of histograms, which leaves out since when they count."""
+    """Return a histogram with samples `_created`, which say since when it counts: the library's own family has none."""
     from prometheus_client import Metric
 
     name = f"mcp_bridge_{name}"

@@ -36,9 +36,8 @@ def decode(text: str) -> Any:
     # Fewer brackets than levels cannot nest too deep; to count them takes less than to walk the value.
     if text.count("{") + text.count("[") > MAX_DEPTH and _deeper_than(value, MAX_DEPTH):
         raise WireError(_TOO_DEEP)
-    if "\\" in text and (
-        "\\ud" in text or "\\uD" in text
-    ):  # in text from UTF-8, only such an escape can make a surrogate
+    # In text from UTF-8, only such an escape can make a surrogate. Most texts have no backslash, which is quick to see.
+    if "\\" in text and ("\\ud" in text or "\\uD" in text):
         _require_characters(value)
     return value
 
@@ -75,10 +74,10 @@ class Encoded(dict[str, Any]):
 
 
 def encode_message(message: dict[str, Any]) -> str:
-    """Encode a JSON-RPC message as `encode` does, and copy what has its final form already.
+    """Encode a JSON-RPC message as `encode` does, and copy the parts of its result that are JSON already.
 
-    That is the structured content of a tool's result if it is `Encoded`, and each long text of a result's contents,
-    such as a picture in Base64, in which nothing is to be escaped.
+    These are the structured content of a tool if it is `Encoded`, and each long text of the contents in which nothing
+    is to be escaped, such as a picture in Base64.
     """
     result = message.get("result")
     if not isinstance(result, dict):
@@ -203,6 +202,7 @@ def _finite(value: Any) -> Any:
 
 _INF = float("inf")
 _decoder = json.JSONDecoder(object_pairs_hook=_object, parse_float=_float, parse_constant=_constant)
+#: The characters besides `"` and `\\` that JSON escapes.
 _CONTROL = bytes(range(ord(" ")))
 _encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 #: The encoder in C, which `_encoder.encode` would make anew for each value. Without its list of the containers around a
