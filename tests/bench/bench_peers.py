@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The same work for this server and for another one, in the same Blender with its window.
 
-The other one is the add-on of `mcp-for-blender`, the most used server. Its own process, which an assistant starts, is
-left out: this file sends the add-on what that process sends, and reads the answers as it does.
+The other one is the add-on of `mcp-for-blender`, the most used server. An assistant reaches it through a process that
+is left out here: this file sends the add-on what that process sends, and reads the answers as it does.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class Theirs:
         self._send("get_object_info", name="Cube")
 
     def take(self) -> None:
-        """Wait for the answer. It says neither how long it is nor where it ends: its process, too, tries each piece."""
+        """Wait for the answer. Nothing in it says where it ends, so after each piece this tries whether it is whole."""
         answer = b""
         while True:
             piece = self._connection.recv(8192)
@@ -162,10 +162,12 @@ def rows() -> Iterator[Row]:
 
 
 Figure = tuple[str, float, str]
+"""What was measured, the value, and its unit."""
 
 
-def _beside(their: Figure, own: float) -> str:
-    _, value, unit = their
+def _beside(theirs: Figure, own: float) -> str:
+    """Return the other server's figure in words, and how many times ours it is."""
+    _, value, unit = theirs
     return f"mcp-for-blender {value:,.3g} {unit}, {value / own:.3g} × ours"
 
 

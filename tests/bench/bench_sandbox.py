@@ -45,7 +45,7 @@ def rows() -> Iterator[Row]:
 
 
 def _honest() -> list[str]:
-    """The honest scripts that plain Blender of this version runs and that take long enough to be compared."""
+    """The honest scripts that plain Blender of this version runs to their end."""
     return [
         case.code for case in sandbox_cases.honest() if sandbox_cases.run_honest(case, sandbox_cases.plain).ok
     ]
