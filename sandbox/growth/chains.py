@@ -32,7 +32,9 @@ _ENDS: Final = frozenset(
     META MOVIECLIP PALETTE POINTCLOUD SOUND SPEAKER TEXT VOLUME
     """.split()
 )
-"""Types of data-blocks that a chain passes only on its way to another type, unless a driver or their own type links."""
+"""Types of data-blocks to which a link need not be counted: a chain ends there, or goes on to another type by a link
+that is counted. A link by a driver, or from a data-block of the same type, is counted all the same.
+"""
 
 
 class Chains:
@@ -44,9 +46,11 @@ class Chains:
         self._linked: defaultdict[tuple[str, str], tuple[set[int], set[int]]] = defaultdict(
             lambda: (set(), set())
         )
-        #: How many other links each chain may have got.
+        #: How many links `link_somewhere` noted since then: each chain may have got all of them.
         self._others = 0
+        #: How many data-blocks the longest chain had when it was last measured, or more; 0 before the first link.
         self._longest = 0
+        #: How many data-blocks a chain may have in this run.
         self._most = LONGEST
         #: Whether the script linked anything since the last check.
         self._linked_more = False
@@ -62,7 +66,7 @@ class Chains:
         targets.add(target.session_uid)
 
     def link_somewhere(self) -> None:
-        """Note that a script is about to link data-blocks, of which no chain gets more than one link."""
+        """Note a step that may link any data-blocks, but gives no chain more than one new link."""
         self._begin()
         self._others += 1
 
@@ -138,7 +142,7 @@ def _measure(start: Any, used: dict[Any, list[Any]], lengths: dict[Any, int]) ->
         for each in following:
             found = lengths.get(each)
             if found is None:
-                lengths[each] = 0  # it is in the path
+                lengths[each] = 0  # in the path: its length is not known yet
                 path += [(block, following, length), (each, iter(used.get(each, ())), 1)]
                 break
             if found:

@@ -35,8 +35,9 @@ def check_curves(host: BlenderHost, frame: float) -> None:
     for curve in wrong:
         curve.mute = True  # nothing evaluates it before the roll-back, which restores this
     host.refuse(
-        f"the F-curve of {wrong[0].data_path!r} has a value that is not a finite number below 1e30 (NaN or infinite), "
-        "with which Blender may crash: set its keyframes, handles and modifiers to finite numbers"
+        f"the F-curve of {wrong[0].data_path!r} in action {wrong[0].id_data.name!r} has a value that is not a finite "
+        "number below 1e30 (NaN or infinite), with which Blender may crash: set its keyframes, handles and modifiers "
+        "to finite numbers"
     )
 
 

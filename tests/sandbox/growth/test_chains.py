@@ -185,7 +185,7 @@ def test_a_script_that_stops_before_the_check_leaves_no_chain_for_the_roll_back(
             result(script)
         return found
 
-    assert max(fork.run(attempt), default=0) < 40
+    assert max(fork.run(attempt)) < 40  # without `Chains.abandon`, the first evaluation has all objects
 
 
 def test_links_in_circles_are_measured_without_end() -> None:

@@ -63,6 +63,11 @@ def test_a_value_that_is_not_finite_is_refused(way: str, value: str, follows: st
 
 
 @pytest.mark.parametrize("way", _WAYS)
-def test_a_finite_value_is_written(way: str) -> None:
+def test_a_finite_value_is_accepted(way: str) -> None:
     result(_CURVE + _WAYS[way].replace("{0}", "{}").format("0.25") + "\nbpy.context.scene.frame_set(10)")
     assert bpy.context.scene.frame_current == 10
+
+
+def test_the_message_names_the_curve_and_its_action() -> None:
+    with pytest.raises(BridgeError, match=r"F-curve of 'modifiers\[\"b\"\]\.width' in action 'CubeAction'"):
+        result(_CURVE + _WAYS["vector that is held"].format("float('nan')"))
