@@ -83,8 +83,8 @@ class Difference(TypedDict):
 class _Known:
     kind: str
     name: str
-    #: Its name in the file.
-    saved: str
+    #: Its name in a saved file; `name` tells shape keys by what has them.
+    name_in_file: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ def compare(before: Mark, after: Mark, go_back: Callable[[], None]) -> Differenc
     suspects = {
         uid
         for uid, known in after.blocks.items()
-        if uid in before.blocks and (known.saved in differing or known != before.blocks[uid])
+        if uid in before.blocks and (known.name_in_file in differing or known != before.blocks[uid])
     }
     left_out: dict[str, int] = {}
     fresh = set(added[:_MOST_BLOCKS])
@@ -166,9 +166,9 @@ def compare(before: Mark, after: Mark, go_back: Callable[[], None]) -> Differenc
 
 
 def _read_undone(undo: Callable[[], None], read: Callable[[], T]) -> T:
-    """Return what `read` returns after `undo`, before Blender evaluates the scene: that takes long in a large scene.
+    """Return what `read` returns after `undo`, without an evaluation of the scene, which takes long if it is large.
 
-    The operator evaluates the open scene when it ends, so another one is then open.
+    The operator of `undo` evaluates the open scene when it ends. So `read` runs before that, and opens an empty scene.
     """
     found: list[T] = []
 

@@ -35,14 +35,14 @@ def changed(before: Path, after: Path) -> set[str]:
 
     Raises ValueError for a file that is not an uncompressed .blend file.
     """
-    with before.open("rb", _AT_ONCE) as old, after.open("rb", _AT_ONCE) as new:
-        here, there = _Blend(old), _Blend(new)
-        was, now = here.parts(), there.parts()
-        return {name for name in was | now if not _same(here, was.get(name, []), there, now.get(name, []))}
+    with before.open("rb", _AT_ONCE) as first, after.open("rb", _AT_ONCE) as second:
+        old, new = _Blend(first), _Blend(second)
+        was, now = old.parts(), new.parts()
+        return {name for name in was | now if not _same(old, was.get(name, []), new, now.get(name, []))}
 
 
 class _Blend:
-    """A file, with the form of its blocks' heads."""
+    """An open .blend file, which knows the form of its blocks' heads. Raises ValueError for any other file."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -91,12 +91,13 @@ class _Blend:
             at, skipped = at + length, 0
 
 
-def _same(here: _Blend, was: list[tuple[int, int]], there: _Blend, now: list[tuple[int, int]]) -> bool:
+def _same(old: _Blend, was: list[tuple[int, int]], new: _Blend, now: list[tuple[int, int]]) -> bool:
+    """Return whether these parts of two files have the same contents."""
     if len(was) != len(now):
         return False
     for one, other in zip(was, now, strict=True):
-        before, after = here.read(one), there.read(other)
-        if before != after and list(here.contents(before)) != list(there.contents(after)):
+        before, after = old.read(one), new.read(other)
+        if before != after and list(old.contents(before)) != list(new.contents(after)):
             return False
     return True
 

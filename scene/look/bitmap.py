@@ -15,10 +15,10 @@ def rgb(data: bytes) -> tuple[int, int, bytes]:
     The file has rows of blue, green and red from the bottom up, padded to four bytes. Raises ValueError for a file of
     another kind.
     """
-    width, height, start, row, filled = _layout(data)
+    width, height, start, row, padded = _layout(data)
     pixels = bytearray(
         b"".join(
-            data[start + filled * line : start + filled * line + row] for line in reversed(range(height))
+            data[start + padded * line : start + padded * line + row] for line in reversed(range(height))
         )
     )
     pixels[0::3], pixels[2::3] = pixels[2::3], pixels[0::3]
@@ -32,8 +32,8 @@ def decode(data: bytes) -> Any:
     """
     import numpy as np
 
-    width, height, start, row, filled = _layout(data)
-    lines = np.frombuffer(data, np.uint8, filled * height, start).reshape(height, filled)
+    width, height, start, row, padded = _layout(data)
+    lines = np.frombuffer(data, np.uint8, padded * height, start).reshape(height, padded)
     decoded = np.ones((height, width, 4), dtype=np.float32)
     decoded[..., :3] = lines[:, :row].reshape(height, width, 3)[..., ::-1]
     decoded[..., :3] /= np.float32(255)
@@ -41,7 +41,10 @@ def decode(data: bytes) -> Any:
 
 
 def _layout(data: bytes) -> tuple[int, int, int, int, int]:
-    """Return width, height, where the pixels start, and the bytes of a row without and with what fills it up."""
+    """Return width, height, where the pixels start, and the bytes of a row without and with its padding.
+
+    Raises ValueError for a file that is no bitmap with 24 bits a pixel.
+    """
     start, width, height, bits = (
         struct.unpack_from(kind, data, offset)[0]
         for kind, offset in (("<I", 10), ("<i", 18), ("<i", 22), ("<H", 28))

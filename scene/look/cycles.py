@@ -49,7 +49,7 @@ def renderer(
     visible. The next picture replaces the file. Restores all settings and the scene's camera afterwards.
 
     Args:
-        solid: with the colours of solid shading, not those that the scene's view transform makes.
+        solid: with the colours of solid shading, not those of the scene's view transform, and with fewer samples.
         quality: 1 to 100, of a JPEG.
         threads: the number of render threads, instead of the scene's.
 
