@@ -9,10 +9,10 @@ import bpy
 
 from . import journal, settings
 
-__all__ = ("known", "register", "system_policy", "unregister", "user_folder")
+__all__ = ("register", "system_policy", "unregister", "user_folder", "user_folder_any_thread")
 
 _POLICY = "mcp_bridge_policy.toml"
-_known = Path()
+_folder = Path()
 
 
 def user_folder() -> Path:
@@ -20,9 +20,9 @@ def user_folder() -> Path:
     return Path(bpy.utils.extension_path_user((__package__ or "").rpartition(".")[0], create=True))
 
 
-def known() -> Path:
-    """The folder that `user_folder` returned when the extension was enabled. Any thread."""
-    return _known
+def user_folder_any_thread() -> Path:
+    """The folder that `user_folder` returned when the extension was enabled: only the main thread may ask Blender."""
+    return _folder
 
 
 def system_policy() -> Path:
@@ -35,9 +35,9 @@ def system_policy() -> Path:
 
 def register() -> None:
     """Give the packages without `bpy` the folders that they read from and write to."""
-    global _known
-    _known = user_folder()
-    journal.configure(_known / "audit")
+    global _folder
+    _folder = user_folder()
+    journal.configure(_folder / "audit")
     settings.set_system_policy(system_policy())
 
 

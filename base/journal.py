@@ -195,14 +195,14 @@ class Journal:
         """Overwrite the head file in place: it never gets shorter, and a reader always finds one."""
         text = json.dumps({"chain": self.chain, "n": self._count, "hash": self._head})
         path = self.folder / HEADS / f"{self.chain}.json"
-        descriptor = _opened(path, _WRITE, 0o700)
+        descriptor = _open(path, _WRITE, 0o700)
         try:
             os.write(descriptor, text.encode())
         finally:
             os.close(descriptor)
 
     def _append(self, data: bytes) -> None:
-        descriptor = _opened(self.path, _APPEND)
+        descriptor = _open(self.path, _APPEND)
         try:
             if self._torn:
                 data = b"\n" + data  # the last write stopped in the middle of a line, as on a full disk
@@ -253,11 +253,11 @@ class Journal:
         path.unlink(missing_ok=True)
 
 
-def _opened(path: Path, flags: int, mode: int = 0o777) -> int:
-    """Open a file for the user alone. Make it if it is missing, and its folder with this mode."""
+def _open(path: Path, flags: int, mode: int = 0o777) -> int:
+    """Open a file for the user alone, and return its descriptor. Make what is missing, the folder with `mode`."""
     try:
         return os.open(path, flags | os.O_CREAT, 0o600)
-    except FileNotFoundError:  # rare: so no record looks for the folder first
+    except FileNotFoundError:  # rare: a look at the folder before each record would cost more
         path.parent.mkdir(mode=mode, parents=True, exist_ok=True)
         return os.open(path, flags | os.O_CREAT, 0o600)
 

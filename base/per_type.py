@@ -28,8 +28,9 @@ def _lasts(kind: type) -> bool:
 class PerType(dict[type, T]):
     """Maps each type to the result of `test`; `kinds[kind]` calls `test` for a new type. All runs share one instance.
 
-    A result must stay true for the whole life of its type. When a run ends, `forget` removes types that neither exist
-    until the program ends nor derive from `lasting`: they may be classes of the script, and nothing should keep those
+    `kinds.test(kind)` asks without storing the result. A result must stay true for the whole life of its type. When a
+    run ends, `forget` removes types that neither exist until the program ends nor derive from `lasting`: they may be
+    classes of the script, and nothing should keep those
     alive.
     """
 

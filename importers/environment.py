@@ -26,7 +26,7 @@ def shelf() -> Shelf:
     """The user's recent and favourite assets. Any thread."""
     from .shelf import Shelf
 
-    return Shelf(folders.known() / "shelf.json")
+    return Shelf(folders.user_folder_any_thread() / "shelf.json")
 
 
 def thumbnails() -> Path:
@@ -35,4 +35,4 @@ def thumbnails() -> Path:
 
 
 def _folder() -> Path:
-    return folders.known() / "cache"
+    return folders.user_folder_any_thread() / "cache"

@@ -33,12 +33,12 @@ _FORMS = (
 
 @cache
 def _programs() -> list[tuple[str, str, str]]:
-    """The programs to choose from. They are kept, since Blender uses the texts without holding them."""
+    """The programs to choose from. The cache keeps these texts alive: Blender uses them, but holds no reference."""
     return [(kind.id, kind.label, "") for kind in table.CLIENTS]
 
 
 def _clients(_operator: object, _context: object) -> list[tuple[str, str, str]]:
-    """Called when Blender shows or checks the choice; as a plain list it would be there from the beginning."""
+    """The choices of `client`, as a function that Blender calls when it needs them: a list would load `table` early."""
     return _programs()
 
 

@@ -221,7 +221,7 @@ def panel() -> Iterator[None]:
 def test_a_model_from_the_panel_goes_forward(
     tmp_path_factory: pytest.TempPathFactory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(folders, "_known", tmp_path)
+    monkeypatch.setattr(folders, "_folder", tmp_path)
     monkeypatch.setattr(confined, "run", in_fork)
     monkeypatch.setattr(bpy.context.preferences.system, "use_online_access", True)
     files = tmp_path_factory.getbasetemp() / "polyhaven-walk"

@@ -16,7 +16,7 @@ __all__ = ("register", "unregister")
 
 
 def register() -> None:
-    """Give them these facts."""
+    """Give the packages without `bpy` the two facts, as functions that look anew at each call."""
     online.configure(online.Identity(_user_agent, _barred))
 
 

@@ -32,7 +32,7 @@ pytestmark = pytest.mark.usefixtures("empty_scene", "_fresh")
 
 @pytest.fixture
 def _fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(folders, "_known", tmp_path)
+    monkeypatch.setattr(folders, "_folder", tmp_path)
     bpy.context.preferences.system.use_online_access = True
     asset_view.unregister()
     asset_view.register()

@@ -23,7 +23,7 @@ def server(
 ) -> Iterator[PolyHavenServer]:
     files = tmp_path_factory.getbasetemp() / "polyhaven-tools"
     files.mkdir(exist_ok=True)
-    monkeypatch.setattr(folders, "_known", tmp_path)
+    monkeypatch.setattr(folders, "_folder", tmp_path)
     with PolyHavenServer(files) as started:
         monkeypatch.setenv("BLENDER_MCP_POLYHAVEN_API", started.url)
         bpy.context.preferences.system.use_online_access = True
