@@ -268,7 +268,7 @@ def foreach_set(host: BlenderHost, owner: Any, _name: str) -> Any:
             elif not native:
                 _set_each(host, owner, attr, list(seq))
                 return
-        with host.stale.layers.kept(owner):
+        with host.stale.layers.keep(owner):
             owner.foreach_set(attr, seq)
 
     return call

@@ -87,7 +87,7 @@ def _native_groups(host: BlenderHost, vertex: Any) -> Any:
     """Return Blender's own collection. Blender makes the layer of weights when somebody looks into it."""
     native = vertex.groups
     if host.stale.layers.used:
-        with host.stale.layers.kept(vertex, "groups"):
+        with host.stale.layers.keep(vertex, "groups"):
             len(native)
     return native
 

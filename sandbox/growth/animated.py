@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import CodeType
 from typing import Any
 
@@ -52,7 +52,7 @@ def shapes(path: str) -> bool:
 class Animated:
     """A modifier whose animated settings have their highest or lowest value, within the limits that Blender sets."""
 
-    def __init__(self, modifier: Any, values: dict[str, list[float]], pick: Any) -> None:
+    def __init__(self, modifier: Any, values: dict[str, list[float]], pick: Callable[..., float]) -> None:
         self._modifier, self._values, self._pick = modifier, values, pick
 
     def __getattr__(self, name: str) -> Any:
@@ -77,7 +77,8 @@ class Animated:
         return _picked(value, self._values.get(key), self._pick)
 
 
-def _picked(value: Any, found: list[float] | None, pick: Any) -> Any:
+def _picked(value: Any, found: list[float] | None, pick: Callable[..., float]) -> Any:
+    """Return what animation makes of a value, of which an F-curve has these; NaN for a value that is no number."""
     if not found:
         return value
     return pick(value, *found) if isinstance(value, (int, float)) else math.nan

@@ -181,7 +181,8 @@ def _collides(modifier: Any) -> bool:
 def _emitted_before(system: Any) -> float:
     """Return the work of computing a particle system up to the first frame of its cache, in vertices.
 
-    Ten steps of a particle take as long as a vertex; one step of a particle that looks at others takes as long.
+    Ten steps of a particle take as long as making a vertex. So does one step of a particle that looks at others (boids,
+    fluid).
     """
     if system is None:
         return 0.0
@@ -294,7 +295,7 @@ def _metaball(data: Any) -> float:
 
 
 def _longest(sides: Iterable[float]) -> float:
-    """Return the largest of these numbers; NaN if one of them is none."""
+    """Return the largest of these numbers; NaN if one of them is not finite."""
     found = [*sides]
     return float(max(found)) if math.isfinite(sum(found)) else math.nan
 
@@ -302,7 +303,7 @@ def _longest(sides: Iterable[float]) -> float:
 def _extent(user: Any) -> float:
     """Return the longest side in the object's own space of the mesh as it is: `dimensions` waits for an evaluation.
 
-    It is not a number if one of the mesh's coordinates is none.
+    It is NaN if one of the mesh's coordinates is not finite.
     """
     if user.type != "MESH" or not user.data.vertices:
         return _longest((*user.dimensions, 1e-3))

@@ -6,8 +6,8 @@ A formula has numbers, names, `+ - * / **`, `max`, `min`, `sum`, `norm`, compari
 another function means.
 
 A formula uses numbers without their sign: a screw of -1000 steps makes as much as one of 1000. If it reads a number
-that nobody knows, or computes none (NaN, an overflow), the result is `UNKNOWN`: a division by what is not known would
-otherwise make a small number of it.
+that nobody knows, or computes something that is no number (NaN, an overflow), the result is `UNKNOWN`: a division by an
+unknown number would otherwise give a small one.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _FUNCTIONS: Final[Mapping[str, Callable[..., Any]]] = {
 }
 
 
-class NotKnown(ArithmeticError):
+class _NotKnown(ArithmeticError):
     """Tells that a formula needs a number that nobody knows."""
 
 
@@ -100,16 +100,16 @@ def _divides(node: ast.BinOp) -> bool:
 
 
 def _known(value: Any) -> Any:
-    """Return a value that a formula reads, a number without its sign.
+    """Return a value that a formula reads: a number without its sign, anything else as it is.
 
     Raises:
-        NotKnown: it is a number that nobody knows, or has one.
+        _NotKnown: it is, or contains, a number that nobody knows.
     """
     if isinstance(value, bool):
         return value
     if isinstance(value, (int, float)):
         if not abs(value) < UNKNOWN:
-            raise NotKnown
+            raise _NotKnown
         return abs(value)
     if isinstance(value, Iterable) and not isinstance(value, str):
         return [*map(_known, value)]

@@ -36,7 +36,10 @@ class PropertyParts:
         self._most = 64
 
     def give(self, holder: Any, found: Any, deeper: int = 1) -> Any:
-        """Note `found`, a custom property of the struct or group `holder`, and return it, or a copy, to the script."""
+        """Note `found`, a custom property of the struct or group `holder`, and return it, or a copy, to the script.
+
+        `deeper`: how many levels below `holder` it lies.
+        """
         if type(found) is list:  # a list of groups
             return [self.give(holder, each, deeper + 1) for each in found]
         if not PARTS[type(found)]:
@@ -53,9 +56,9 @@ class PropertyParts:
         return found
 
     def depth(self, holder: Any) -> int:
-        """Return in how many groups and lists of a struct a part lies, itself included; 0 for a struct itself.
+        """Return how many levels of groups and lists lead from a struct to a part, the part included.
 
-        `DEEP` if nobody knows.
+        0 for a struct itself; `DEEP` if nobody knows where the part lies.
         """
         if not PARTS[type(holder)]:
             return 0

@@ -52,7 +52,10 @@ def owner_of(value: Any) -> Any:
 
 
 class LayerReferences:
-    """What one run holds of layers; it writes references within the context `writing()`."""
+    """The references to layers that the script of one run holds.
+
+    References are written only inside the context that `writing` returns.
+    """
 
     def __init__(self, held: Held, writing: Callable[[], AbstractContextManager[None]]) -> None:
         self._held, self._writing = held, writing
@@ -77,10 +80,11 @@ class LayerReferences:
         return None if block is None or (block, flag) in self._made else block
 
     @contextlib.contextmanager
-    def kept(self, value: Any, flag: str = "") -> Iterator[list[Any]]:
-        """Move references to layers after a change of `value` inside this context, except new ones, put into the list.
+    def keep(self, value: Any, flag: str = "") -> Iterator[list[Any]]:
+        """Keep the script's references to layers right while `value` changes inside this context.
 
-        `flag`: the only flag that may get its layer.
+        At the end, references follow their layers to new addresses. The context gives a list: what is put into it is a
+        new reference, which has the new address already. `flag`: the only flag that may get its layer.
         """
         new: list[Any] = []
         block = self.block_of_new(value, flag)

@@ -88,6 +88,7 @@ LOOSE = PerType(lambda kind: kind in VECTORS or kind in OF_MESH or _is_layer_dat
 PARTS_OF_MESH = PerType(lambda kind: kind in OF_MESH, STRUCT)
 LENT = PerType(lambda kind: kind in (mathutils.Vector, bmesh.types.BMesh) or _is_layer_data(kind), STRUCT)
 _OF_ANY = (ROOTED, BLENDERS, LENT, LOOSE, PARTS_OF_MESH, IS_PART)
+# These ask the tests themselves: each look-up in another `PerType` would store the new type there, too.
 ANY = PerType(lambda kind: any(wanted.test(kind) for wanted in _OF_ANY), STRUCT)
 """What any of the searches for what a script holds looks for."""
 ANY_OR_INSIDE = PerType(lambda kind: kind in UNTRACKED or ANY.test(kind), STRUCT)

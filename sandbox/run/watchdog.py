@@ -148,7 +148,7 @@ class _Watcher:
         if self._thread is None:  # otherwise `_is_needed` sees the run before the thread ends
             try:
                 self._start()
-            except BaseException:  # nobody watches this run, and it does not begin
+            except BaseException:  # without a thread nobody would watch this run: it does not begin
                 self._runs.discard(run)
                 raise
 
@@ -193,7 +193,8 @@ class _Watcher:
             with self._lock:
                 if self._thread is threading.current_thread():
                     self._thread = None  # the next run starts another thread
-        if failure is not None:  # after that: a run that found this thread is one of these
+        # Only now that `_thread` is None: a run that began before that counted on this thread, and is one of `runs`.
+        if failure is not None:
             for run in self.runs():
                 _stop_unwatched(run, failure)
 

@@ -173,7 +173,7 @@ def _performance(path: str) -> Callable[[BlenderHost, Any, tuple[Any, ...], dict
     def keeping_layers(host: BlenderHost, owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if not host.stale.layers.used:
             return perform(host, owner, args, kwargs)
-        with host.stale.layers.kept(owner) as new:
+        with host.stale.layers.keep(owner) as new:
             result = perform(host, owner, args, kwargs)
             new.append(result)
         return result

@@ -104,10 +104,12 @@ EXPERIMENTAL_NODES = {
     for name in row["names"]
     if bpy.app.version < tuple(int(part) for until in row["until"] for part in until.split("."))
 }
+"""Types of nodes that this version of Blender has not finished."""
 CRASHING_NODES = names("nodes that crash")
+"""Types of nodes that crash Blender with some inputs."""
 
 
-def _node_type(host: BlenderHost, _owner: Any, arguments: Arguments) -> None:
+def _node_type(host: BlenderHost, owner: Any, arguments: Arguments) -> None:
     kind = arguments.get("type")
     if kind in _SCRIPT_NODES or (isinstance(kind, str) and kind.startswith("GeometryNodeImport")):
         host.refuse(f"a {kind} node runs code or works on files: build it from the other nodes")
@@ -117,7 +119,7 @@ def _node_type(host: BlenderHost, _owner: Any, arguments: Arguments) -> None:
         )
     if kind in CRASHING_NODES:
         host.refuse(f"a {kind} node may crash Blender: build it from the other nodes")
-    host.geometry.touch(_owner.id_data)
+    host.geometry.touch(owner.id_data)
 
 
 def _strip_modifier(host: BlenderHost, owner: Any, arguments: Arguments) -> None:
@@ -264,7 +266,7 @@ def _modifier(host: BlenderHost, owner: Any, arguments: Arguments) -> None:
 
 
 def _copied_links(host: BlenderHost, _owner: Any, _arguments: Arguments) -> None:
-    """Note that a copy will use what the original uses."""
+    """Note that a copy will point to the same data-blocks as the original."""
     host.geometry.chains.link_somewhere()
 
 

@@ -85,7 +85,7 @@ def property_unset(host: BlenderHost, owner: Any, _name: str) -> Any:
             host.refuse(f"{type(owner).__name__}.{property} may not be reset by a script: {access.why}")
         check_flag(host, owner, f"{type(owner).__name__}.{property}")
         try:
-            with host.stale.layers.kept(owner):
+            with host.stale.layers.keep(owner):
                 owner.property_unset(property)
         finally:
             if not access.many:  # a property of which Blender may write many frees nothing

@@ -96,7 +96,7 @@ CRASHING: Final[Mapping[str, Callable[[], str]]] = {
     ),
     "grease_pencil.outline": partial(_drawing_without_view, (4, 5)),
 }
-#: The argument without which an operator of `CRASHING` does nothing.
+#: Operators of `CRASHING` that do nothing without this argument, so that they do not crash either.
 _NEEDED: Final = {"mesh.loopcut": "edge_index"}
 
 

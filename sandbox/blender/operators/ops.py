@@ -166,7 +166,7 @@ def _run(call: _Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> set[str]
 
 
 def _plain(host: BlenderHost, idname: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments as plain values, without any that name files."""
+    """Return the arguments as plain values. Refuses those that name files."""
     for name in arguments:
         if name in FILES or (name in ASSETS and arguments.get("asset_library_type") != "LOCAL"):
             host.refuse(
@@ -185,7 +185,7 @@ def _checked(call: _Call, arguments: dict[str, Any]) -> dict[str, Any]:
 
     Returns the arguments, with those of the steps as plain values.
     """
-    host, idname, _native_one = call
+    host, idname = call.host, call.idname
     found = steps(idname)
     own = {name: value for name, value in arguments.items() if name not in found} if found else arguments
     finite.check_arguments(f"bpy.ops.{idname}", own)
@@ -197,9 +197,9 @@ def _checked(call: _Call, arguments: dict[str, Any]) -> dict[str, Any]:
         step = _Call(host, found[name], _native(found[name]))
         given = arguments.get(name, {})
         if isinstance(given, dict):  # for any other value, Blender raises an error
-            if given:  # the allow-list names the macro because of what it does without
+            if given:  # a listed macro runs any step as it is; a step that gets arguments must be listed, too
                 _allow(step)
-            # by `dict` itself: Blender does not ask the script's own class, either
+            # The items of `dict` itself: Blender reads them, not those that a class of the script would give.
             plain = _plain(host, step.idname, {as_plain(key): value for key, value in dict.items(given)})
             plain = _checked(step, plain)
             arguments = {**arguments, name: plain} if given else arguments
@@ -208,7 +208,7 @@ def _checked(call: _Call, arguments: dict[str, Any]) -> dict[str, Any]:
 
 @cache
 def steps(idname: str) -> Mapping[str, str]:
-    """Return the steps of a macro operator: the name of each argument that has a step's own, and this operator."""
+    """Return the steps of a macro operator: the name of the argument with a step's arguments -> the step's operator."""
     rna = _native(idname).get_rna_type()
     kinds = {p.identifier: p.fixed_type.identifier for p in rna.properties if p.type == "POINTER"}
     return {name: kind.lower().replace("_ot_", ".", 1) for name, kind in kinds.items() if "_OT_" in kind}

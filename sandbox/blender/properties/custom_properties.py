@@ -28,14 +28,14 @@ _DEEPEST = 200
 """How many groups and lists of custom properties may lie in one another."""
 
 
-def check_new(host: BlenderHost, owner: Any, new: Any, above: int = 0) -> None:
+def check_new(host: BlenderHost, owner: Any, new: Any, outer: int = 0) -> None:
     """Check the size and the depth of a new value for `owner`, a struct or a group of custom properties.
 
-    It lies `above` groups less deep than in `owner`. Blender copies, saves and frees nested groups by recursion, which
-    overflows its stack.
+    `outer`: how many of the outermost levels of `new` do not become part of `owner`. Blender copies, saves and frees
+    nested groups by recursion, which overflows its stack.
 
     Raises:
-        TypeError: it has a container that is no dict, list or tuple.
+        TypeError: it contains a container that is no dict, list or tuple.
     """
     kind = type(new)
     if kind in SCALAR_TYPES:
@@ -49,13 +49,14 @@ def check_new(host: BlenderHost, owner: Any, new: Any, above: int = 0) -> None:
     try:
         depth, links = _depth(new)
         if (depth > 1 or isinstance(new, dict) or PARTS[kind]) and (
-            depth + host.stale.properties.depth(owner) - above > _DEEPEST
+            depth + host.stale.properties.depth(owner) - outer > _DEEPEST
         ):
             raise TooHeavy
     except TooHeavy:
         host.exceed(
-            "a custom property this large, or nested this deeply, is over the limit: "
-            f"{_DEEPEST} groups and lists may lie in one another",
+            "a custom property this large, or nested this deeply, is over the limit: it may have "
+            f"{_MAX_CUSTOM:,} values, and {_DEEPEST} groups and lists in one another. Keep it flat, or split it into "
+            "several",
             limit="sequence",
         )
     if links:
@@ -68,8 +69,8 @@ def _depth(value: Any) -> tuple[int, bool]:
     It calls no method of a script's class.
 
     Raises:
-        TooHeavy: it has more than `_MAX_CUSTOM` values, or is too deep.
-        TypeError: it has a container that is no dict, list, tuple or custom property.
+        TooHeavy: the value contains more than `_MAX_CUSTOM` others, or more than `_DEEPEST` levels.
+        TypeError: it contains a container that is no dict, list, tuple or custom property.
     """
     total, links, level = 0, False, [value]
     for depth in range(_DEEPEST + 1):
@@ -258,7 +259,7 @@ def group_member(host: BlenderHost, group: Any, name: str) -> Any:
 
 
 def _update(host: BlenderHost, group: Any, values: Any) -> None:
-    check_new(host, group, values, 1)  # what it contains becomes part of the group itself
+    check_new(host, group, values, outer=1)
     _freeing(host, group, "update", values)
 
 

@@ -30,7 +30,7 @@ def is_limited(kind: type, prop: Any) -> bool:
 
 
 def finite_writer(write: Writer | None) -> Writer:
-    """Return the writer of a limited property, which refuses NaN and then calls `write`, or else writes natively."""
+    """Return the writer of a limited property: it refuses NaN, and then calls `write` or, without one, sets it."""
 
     def written(host: BlenderHost, value: Any, name: str, new: Any) -> None:
         if type(new) is not float or new != new:
@@ -64,7 +64,7 @@ def check_value(owner: Any, name: str, new: Any) -> None:
     """Check a plain value, or the values of many items, for a limited property.
 
     Raises:
-        ValueError: there is a NaN in it.
+        ValueError: it is or contains NaN.
     """
     if has_nan(new):
         raise ValueError(
@@ -73,7 +73,7 @@ def check_value(owner: Any, name: str, new: Any) -> None:
 
 
 def check_items(array: Any, new: Any) -> Any:
-    """Return plain values for items of an array of Blender's, checked where Blender limits them.
+    """Return the plain values of new items for an array of Blender's, after a check if Blender limits them.
 
     Raises:
         ValueError: there is a NaN among them.
@@ -89,7 +89,7 @@ def check_items(array: Any, new: Any) -> Any:
 
 
 def _may_be_limited(array: Any) -> bool:
-    """Return whether the property of this array is limited, or which it is cannot be told."""
+    """Return whether the property of this array is limited; True also if nobody can tell which property it is."""
     try:
         owner, name = array.data, array.path_from_id().rpartition(".")[2]
     except (AttributeError, ValueError):

@@ -50,7 +50,7 @@ def keeping_layers(path: str) -> Writer:
     def written(host: BlenderHost, value: Any, name: str, new: Any) -> None:
         check_flag(host, value, path)
         if host.stale.layers.block_of_new(value, path) is not None:
-            with host.stale.layers.kept(value, path):
+            with host.stale.layers.keep(value, path):
                 setattr(value, name, new)
         else:
             setattr(value, name, new)
