@@ -7,7 +7,7 @@ from typing import Any
 
 import bpy
 import pytest
-from bl_ext.user_default.mcp_bridge.base.errors import HandlerError, LimitExceeded
+from bl_ext.user_default.mcp_bridge.base.errors import HandlerError, LimitExceeded, PolicyError
 from bl_ext.user_default.mcp_bridge.sandbox.blender.properties import custom_properties
 
 from support.sandboxing.scripts import result
@@ -73,12 +73,20 @@ def test_a_container_that_is_no_dict_or_list_is_not_taken(holder: str) -> None:
     assert isinstance(caught.value.original, TypeError)
 
 
-def test_a_value_runs_no_method_of_a_class_of_the_script() -> None:
-    with pytest.raises(Exception, match=r"plain dict|may not|list\("):
-        result(
-            "class D(dict):\n    def values(self):\n        seen.append(1)\n        return []\nseen = []\n"
-            "bpy.context.object['x'] = [D(a=1)]"
-        )
+@pytest.mark.parametrize("value", ["{}", "[{}]", "{{'a': {}}}"])
+@pytest.mark.parametrize(
+    ("of_class", "method", "refusal"),
+    [
+        ("dict", "values", "a custom property takes a plain dict"),
+        ("list", "__iter__", r"would run Own.__iter__\(\)"),
+    ],
+)
+def test_no_method_of_a_class_of_the_script_decides_what_is_set(
+    of_class: str, method: str, refusal: str, value: str
+) -> None:
+    script = f"class Own({of_class}):\n    def {method}(self): return iter(())\n"
+    with pytest.raises(PolicyError, match=refusal):
+        result(f"{script}bpy.context.object['x'] = {value.format('Own()')}")
 
 
 def test_groups_that_stand_for_endless_ones_are_refused() -> None:
