@@ -38,7 +38,7 @@ CLASSES: dict[str, tuple[str, int, list[str]]] = {
         ["stdlib/test_mathutils.py test_states_and_indices_are_checked KDTree"]),
     "D2": ("indices that mathutils' trees trust", 1,
         ["stdlib/test_mathutils.py test_states_and_indices_are_checked FromPolygons"]),
-    "D3": ("numbers that are none", 3, ["own-nan-", "blender/properties/test_limits.py"]),
+    "D3": ("NaN in place of a number", 3, ["own-nan-", "blender/properties/test_limits.py"]),
     "D4": ("arguments of a macro's steps", 2,
         ["own-macro-", "blender/operators/test_ops.py test_a_step_is_checked_as_a_call_of_its_operator"]),
     "D5": ("nodes that trust their inputs, or are not finished", 2,

@@ -141,6 +141,6 @@ def test_no_other_node_follows_an_index_that_nothing_has() -> None:
 
 
 @pytest.mark.parametrize("kind", sorted(names("nodes that crash")))
-def test_a_node_that_crashes_does(kind: str) -> None:
+def test_each_node_that_the_list_says_crashes_does_crash(kind: str) -> None:
     with pytest.raises(fork.Died):
         fork.run(_evaluate, kind)

@@ -95,7 +95,7 @@ def test_an_operation_that_is_not_listed_has_no_bound_and_all_of_this_blender_ar
 @pytest.mark.parametrize(
     "operation", sorted({operation for _kind, operation in _EACH} | {"of another Blender"})
 )
-def test_what_is_not_known_makes_nothing_known(operation: str) -> None:
+def test_an_unknown_input_makes_the_result_unknown(operation: str) -> None:
     bounded = arithmetic(operation, [3.0, 3.0, 3.0], [True] * 3) == arithmetic(
         operation, [1e6] * 3, [True] * 3
     )

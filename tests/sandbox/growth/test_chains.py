@@ -188,7 +188,7 @@ def test_a_script_that_stops_before_the_check_leaves_no_chain_for_the_roll_back(
     assert max(fork.run(attempt)) < 40  # without `Chains.abandon`, the first evaluation has all objects
 
 
-def test_links_in_circles_are_measured_without_end() -> None:
+def test_a_chain_that_is_a_circle_is_measured() -> None:
     exec(
         "import bpy\n" + _EMPTIES.replace("{count}", "30")
         + "for a, b in zip(os, [*os[1:], os[0]]): a.constraints.new('COPY_LOCATION').target = b", {}
