@@ -43,9 +43,9 @@ class Access:
     """The decision how a script may read and write one member.
 
     `read` and `write` are None if the member may not be read or written; `plain_read` and `plain_write` say that the
-    native operation is safe, without a check of the value. `limited`: `write` refuses NaN. `many`: it checks nothing
-    else, so Blender may write many values at once. `attended`: the check in `write` is missing when an F-curve writes.
-    `why` completes "… may not be used: ".
+    native operation is safe, without a check of the value. `limited`: `write` refuses NaN. `many`: apart from NaN,
+    `write` checks nothing, so Blender may write many values at once. `attended`: the check in `write` is missing when
+    an F-curve writes. `why` completes "… may not be used: ".
     """
 
     read: Reader | None = None

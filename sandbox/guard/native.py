@@ -35,6 +35,7 @@ def initial_types(
 ) -> dict[str, Any]:
     """Return, by hook, the types of which a script may natively read or set the attributes `read` and `written`.
 
+    The hook `ALL_WRITES` has the sets of all attributes in `written`, in a list.
     The guard would allow these at the first use: the attributes that are listed by exact type (neither the host's types
     nor the script's own), and `views`, the classes of what the script imports.
     """

@@ -331,6 +331,7 @@ class Stale:
     @_closed
     def after_operator(self, idname: str, *, overridden: bool) -> None:
         """Cut off what an operator has freed, after it ran, and end the moment."""
+        # Most operators touch none of these, and to call each method all the same costs much of a short operator.
         if self.hidden.noted:
             self.hidden.after(idname)
         if self.drawn.loops:
