@@ -113,7 +113,7 @@ class Statements(Matching):
     def _chosen(self, node: ast.Assign, target: ast.Attribute) -> ast.AST:
         """Rewrite `o.x = y` as `if type(o) in <w:x>: o.x = y`, `else: <setattr>(o, 'x', y)`; seldom as the latter.
 
-        The first also holds where Blender limits the attribute, and y is known not to be NaN.
+        The test is also true where Blender limits the attribute and y is not NaN (`_finite`).
         """
         place = _place(node)
         attribute = self.mangled(target.attr)
@@ -133,7 +133,10 @@ class Statements(Matching):
         return ast.If(test, [native], [ast.Expr(guarded, **place)], **place)
 
     def _finite(self, owner: ast.expr, attribute: str, new: ast.expr) -> ast.expr:
-        """Return `type(o) in <w:x:finite>`; for a variable y, also `and type(y) is float and y == y`: it is not NaN."""
+        """Return `type(o) in <w:x:finite>`; for a variable y, also `and type(y) is float and y == y`: it is not NaN.
+
+        A value that is no variable consists of constants (`may_choose`), and no constant is NaN.
+        """
         place: dict[str, Any] = {"lineno": owner.lineno, "col_offset": owner.col_offset}
         test = self.type_in(owner, self.types_written(hooks.finite(attribute)))
         if not isinstance(new, ast.Name):
