@@ -57,6 +57,8 @@ _SAME_IN_ALL_RUNS: Final[dict[str, object]] = {
     "exit": EXIT,
     "quit": EXIT,
     "IOError": OSError,
+    "UnicodeDecodeError": UnicodeError,
+    "UnicodeEncodeError": UnicodeError,
     "EnvironmentError": OSError,
 }
 _RANGE_END: Final = 1 << 62

@@ -20,7 +20,7 @@ from .seam import Guard
 from .values import deep_nesting
 from .values.weight import TooHeavy, weigh
 
-__all__ = ("EXCEPTIONS", "Auto", "ClassHook", "Marker")
+__all__ = ("EXCEPTIONS", "Auto", "ClassHook", "Marker", "reads_memory")
 
 EXCEPTIONS: Final[tuple[Any, ...]] = tuple(
     getattr(builtins, name)
@@ -28,11 +28,22 @@ EXCEPTIONS: Final[tuple[Any, ...]] = tuple(
     Exception ArithmeticError AssertionError AttributeError BufferError EOFError ImportError IndexError
     FloatingPointError KeyError LookupError MemoryError ModuleNotFoundError NameError NotImplementedError OSError
     FileNotFoundError PermissionError TimeoutError OverflowError RecursionError ReferenceError RuntimeError
-    StopIteration SyntaxError SystemError TypeError UnboundLocalError UnicodeError ValueError UnicodeDecodeError
-    UnicodeEncodeError ZeroDivisionError Warning DeprecationWarning FutureWarning RuntimeWarning UserWarning
+    StopIteration SyntaxError SystemError TypeError UnboundLocalError UnicodeError ValueError ZeroDivisionError
+    Warning DeprecationWarning FutureWarning RuntimeWarning UserWarning
     """.split()
 )
-"""Exceptions that scripts may name, raise, catch and derive from."""
+"""Exceptions that scripts may name, raise, catch and derive from.
+
+Not among them: those that `reads_memory` knows. Scripts have UnicodeError by their names.
+"""
+
+
+def reads_memory(kind: type) -> bool:
+    """Return whether the text of an exception of this class is read at places that whoever makes it chooses.
+
+    Python's own code does not check `start` and `end` of a UnicodeDecodeError: it reads any memory of the process.
+    """
+    return issubclass(kind, UnicodeError) and kind is not UnicodeError
 
 
 class Auto(Facade):

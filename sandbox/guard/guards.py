@@ -18,7 +18,7 @@ from typing import Any, Final, NoReturn
 from ..facts.reasons import why_value
 from ..language import hooks, names
 from .builtins import Builtins, StandIn, kind_of, stand_in
-from .classes import EXCEPTIONS, ClassHook
+from .classes import EXCEPTIONS, ClassHook, reads_memory
 from .facade import Facade, bind, is_sealed, may_be_held, seal, unseal
 from .members.assignment import AssignmentTarget
 from .members.inherited import super_member, super_of
@@ -295,7 +295,7 @@ class Guard(Items):
         kind: Any = type(value)
         if kind in self.own:
             return kind
-        if self.owns(kind):
+        if self.owns(kind) or reads_memory(kind):
             return stand_in(kind)  # a call of a class of Blender's would show one thing as if it were another
         if kind in self.allowed or isinstance(value, BaseException):
             facade: Any = self.builtins.facade(kind) if kind not in _OTHER_TYPES else stand_in(kind)
