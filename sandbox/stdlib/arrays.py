@@ -275,6 +275,8 @@ class Arrays(Arguments):
                 self.work(name, work(self.np, *arguments, **named))
             return self.outward(watched(levels, function, *arguments, **named))
 
+        if name in _MODES:
+            call = _without_wrapping(name, call)
         call.__name__ = call.__qualname__ = name
         return call
 
@@ -367,6 +369,24 @@ class Arrays(Arguments):
         if kind is tuple:
             return tuple(map(self._key, key))
         return key if kind in _KEYS else self.inward(key)
+
+
+_MODES: Final = {"take": 4, "put": 3, "choose": 3}
+"""The place of `mode` among the arguments of a function that takes indices."""
+
+
+def _without_wrapping(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap a function of indices to refuse `mode="wrap"`: numpy subtracts the length once for each time it fits."""
+
+    def call(*arguments: Any, **named: Any) -> Any:
+        for mode in (*arguments[_MODES[name] :], named.get("mode", "raise")):
+            if type(mode) is not str or mode not in ("raise", "clip"):
+                raise ValueError(
+                    f"{name}(): mode is 'raise' or 'clip' for scripts: to wrap, use indices % length"
+                )
+        return function(*arguments, **named)
+
+    return call
 
 
 def _items(value: Any) -> float:

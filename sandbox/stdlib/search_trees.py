@@ -190,6 +190,9 @@ class BVHTrees:
         return faces.count
 
 
+_FEW_CORNERS: Final = 100
+_MOST_CORNERS: Final = 5_000
+"""The most corners of a polygon: Blender's time to divide it into triangles grows with their square."""
 _NOTHING: Final[dict[str, Callable[[], Any]]] = {
     "find_nearest": lambda: (None,) * 4,
     "ray_cast": lambda: (None,) * 4,
@@ -205,3 +208,8 @@ def _check_corners(polygons: Sequence[Sequence[Any]], vertices: int) -> None:
         raise IndexError(f"FromPolygons(): a corner is not below {vertices:,}, the number of vertices")
     if min(map(len, polygons), default=3) < 3:
         raise ValueError("FromPolygons(): a polygon has at least 3 corners")
+    if sum(len(each) ** 2 for each in polygons if len(each) > _FEW_CORNERS) > _MOST_CORNERS**2:
+        raise ValueError(
+            f"FromPolygons(): a polygon of more than {_MOST_CORNERS:,} corners, or several large ones, take too long "
+            "to divide into triangles: give triangles"
+        )

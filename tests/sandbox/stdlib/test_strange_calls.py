@@ -147,10 +147,35 @@ def test_no_arguments_harm_a_function_of_the_library() -> None:
         ("np.full((1 << 31, 1 << 31), 0, [])", r"a numpy array of [\d,]+ items is over the limit"),
         ("np.polyder([1.0, 2.0], 1 << 62)", r"polyder\(\): m is at most 10 for scripts"),
         ("np.random.vonmises(0, 1)", r"use random\.vonmisesvariate"),
+        *(
+            (call, r"mode is 'raise' or 'clip' for scripts: to wrap, use indices % length")
+            for call in (
+                "np.take(np.ones(3), [1 << 62], mode='wrap')",
+                "np.take(np.ones(3), [1 << 62], None, None, 'wrap')",
+                "np.ones(3).take([1 << 62], mode=1)",
+                "np.ones(3).take([-1 << 62], None, None, 1)",
+                "np.put(np.ones(3), [1 << 62], 5, 'wrap')",
+                "np.put(np.ones(3), [1 << 62], 5, mode='WRAP')",
+                "np.choose([1 << 62], [[1], [2]], mode='wrap')",
+                "np.choose([1 << 62], [[1], [2]], None, np.array(1))",
+            )
+        ),
+        (
+            "BVHTree.FromPolygons([(0, 0, 0)] * 3, [(0, 1, 2) * 2_000])",
+            r"FromPolygons\(\): a polygon of more than 5,000 corners",
+        ),
+        (
+            "BVHTree.FromPolygons([(0, 0, 0)] * 3, [(0, 1, 2) * 1_000] * 9)",
+            "several large ones, take too long to divide into triangles: give triangles",
+        ),
         ("mathutils.Vector.Range(0, 9, 0)", r"Vector\.Range\(\): the step is at least 1"),
         ("bpy.data.objects.find('\\ud800')", "surrogates not allowed"),
     ],
 )
 def test_what_would_do_harm_is_refused_and_says_why(call: str, message: str) -> None:
     with pytest.raises(Exception, match=message):
-        result("import mathutils\nimport numpy as np\nresult = str(" + call + ")")
+        result(
+            "import mathutils\nfrom mathutils.bvhtree import BVHTree\nimport numpy as np\nresult = str("
+            + call
+            + ")"
+        )
