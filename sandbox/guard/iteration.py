@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import builtins
 import itertools
 import types
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from ..language import hooks
+from ..language.builtin_methods import CALLING_BUILTINS
 from .reentry import calls_anything, may_call_scripts
 from .seam import Guard
 from .values.generators import Generators
@@ -17,6 +19,8 @@ __all__ = ("Iteration",)
 
 _NOTHING: Final = object()
 _NUMBERS: Final = frozenset({int, float, bool})
+_CALLING: Final = frozenset(id(getattr(builtins, name)) for name in CALLING_BUILTINS)
+"""By identity: a function of a script may have a hash of its own."""
 Function = Callable[..., Any]
 
 
@@ -45,6 +49,14 @@ class Iteration:
             return function(*arguments)
 
         return call
+
+    def called(self, function: Any) -> Any:
+        """Return a function for C code that calls it for each item, such as `map`.
+
+        Python's own builtins may ask methods of a script's classes, as in `map(float, values)`. Any other C function
+        gets a frame without permission: `map(vector.dot, …)` would run `__float__()` in the midst of Blender's work.
+        """
+        return function if id(function) in _CALLING else self.ticking(function)
 
     def ticked(self, iterator: Iterator[Any]) -> Iterator[Any]:
         """Return the iterator with a tick for each item."""
@@ -79,6 +91,7 @@ class Iteration:
     def map(self, function: Any, *items: Any) -> Iterator[Any]:
         """Return `map(function, …)` with a tick for each item."""
         drawn = [self._guard.iterated(each) for each in items]
+        function = self.called(function)
         return self.ticked(
             map(function, *drawn)
             if len(drawn) == 1
@@ -87,7 +100,7 @@ class Iteration:
 
     def filter(self, function: Any, items: Any) -> Iterator[Any]:
         """Return `filter(function, items)` with a tick for each item that it reads or returns."""
-        return self.ticked(filter(function, self.ticked(iter(self._guard.iterated(items)))))
+        return self.ticked(filter(self.called(function), self.ticked(iter(self._guard.iterated(items)))))
 
     def reversed(self, items: Any) -> Iterator[Any]:
         """Return `reversed(items)` with a tick for each item."""

@@ -16,14 +16,15 @@ from typing import Any, Final
 from ..language import hooks
 from ..language.builtin_methods import TABLE_TYPES
 from .meter import Meter
-from .reentry import may_call_scripts
-from .values import membership
+from .reentry import calls_anything, may_call_scripts
+from .values import long_text, membership
+from .values.bounds import known_bounds
 from .values.fractions import Fraction
 from .values.plain import SCALAR_TYPES, SIMPLE_TYPES
 from .values.room import IN_CONTAINERS, IN_PYTHON, room_for_calls
 from .values.sets import Sets
 from .values.weight import TooHeavy, has_containers, weigh
-from .values.widths import check_fields
+from .values.widths import check_fields, named_values
 
 __all__ = ("Operators",)
 
@@ -43,6 +44,8 @@ class Operators:
         """The type behind its facade in scripts."""
         self._arrays: frozenset[type] = frozenset()
         self._numbers: frozenset[type] = frozenset()
+        self._vectors: frozenset[type] = frozenset()
+        """Types of Blender's vectors and matrices."""
         self._single = _NUMBERS
         """Types of single numbers, Python's and numpy's."""
         self._native = _NUMBERS
@@ -71,6 +74,7 @@ class Operators:
     def compute_natively(self, kinds: set[type]) -> None:
         """Check no operands if both are of these types or numbers: two of them give nothing larger than themselves."""
         self._native |= kinds
+        self._vectors = frozenset(kinds)
 
     def _natively(self, function: Callable[..., Any], *operands: Any) -> Any:
         """Return `function(*operands)`; none is an array, but numpy makes an array of a list beside its own number."""
@@ -79,6 +83,8 @@ class Operators:
             if rows:
                 self.weight(rows)
                 return self._watched(IN_CONTAINERS, function, *operands)
+        if not self._vectors.isdisjoint(map(type, operands)):
+            return _by_blender(function, *operands)
         return function(*operands)
 
     def room_for_text(self) -> None:
@@ -172,7 +178,7 @@ class Operators:
         """Return the key and the items for `value[key] = new`, where `value` may be a sequence that grows."""
         if not isinstance(value, _SLICED):
             return key, new
-        key = _known_bounds(key)
+        key = known_bounds(key)
         if type(value) is list and type(new) in _ROWS and len(value) + len(new) <= self.limits.sequence:
             return key, new  # however much of the list is replaced
         return key, self.growing(value, new, key=key)
@@ -181,7 +187,9 @@ class Operators:
         """Set `value[key] = new` for a slice, checked."""
         if type(value).__setitem__ in _SETTING:
             key, new = self.sliced(value, key, new)
-        value[key] = new
+            value[key] = new
+        else:
+            _by_blender(operator.setitem, value, key, new)
 
     def bits(self, count: int) -> None:
         """Stop the run if an integer would be too long."""
@@ -275,6 +283,7 @@ class Operators:
     def modulo(self, left: Any, right: Any) -> Any:
         """Return `left % right`, checked; it also formats text."""
         if isinstance(left, str | bytes):
+            right = named_values(left, right)
             self.percent(left, right)
             self.room_for_text()
             return left % right
@@ -324,6 +333,8 @@ class Operators:
             return _COMPARE[sign](left, right)
         if type(left) in self._arrays or type(right) in self._arrays:
             return self._of_arrays(sign, _COMPARE[sign], left, right)
+        if sign in ("in", "not in"):
+            right = self.searched(left, right)
         if has_containers(left) and has_containers(right):
             if sign in ("in", "not in") and hasattr(type(right), "__len__"):
                 self.compare_weight(left, len(right))
@@ -353,6 +364,14 @@ class Operators:
         kinds = set(map(type, items))
         if not (SCALAR_TYPES.issuperset(kinds) or self._single.issuperset(kinds)):
             self.weight(list(items))
+        elif not long_text.TEXTS.isdisjoint(kinds):
+            self.length(long_text.characters(items), "comparison")
+
+    def searched(self, value: Any, items: Any) -> Any:
+        """Return `items`, in which `value` is searched, after a check of how many characters are compared."""
+        items, count = long_text.searched(value, items)
+        self.length(count, "comparison")
+        return items
 
     # Text
 
@@ -360,6 +379,12 @@ class Operators:
         """Check the widths of `template % values`, and how much its values unfold to."""
         fields = check_fields(self.meter, template, values)
         self.length(len(template) + fields * self.weight(values, shown=True), "text")
+
+
+@calls_anything
+def _by_blender(function: Callable[..., Any], *operands: Any) -> Any:
+    """Return `function(*operands)`, where Blender's code does the work and no method of a script may run meanwhile."""
+    return function(*operands)
 
 
 _NUMBERS: Final = frozenset({int, float, bool, complex})
@@ -418,21 +443,6 @@ def _length(value: Any) -> int:
     base: Any = next(base for base in _SIZED if isinstance(value, base))
     length: int = base.__len__(value)
     return length
-
-
-def _known_bounds(key: slice) -> slice:
-    """Return the slice with integer bounds: bounds of a script's class run code, which could change the sequence."""
-    if all(type(each) in _BOUNDS for each in (key.start, key.stop, key.step)):
-        return key
-    return slice(*map(_bound, (key.start, key.stop, key.step)))
-
-
-_BOUNDS: Final = frozenset({int, type(None)})
-
-
-def _bound(each: Any) -> Any:
-    """Return the integer for which Python takes a bound; Python itself refuses any other value."""
-    return operator.index(each) if hasattr(type(each), "__index__") else each
 
 
 may_call_scripts(globals())

@@ -187,6 +187,9 @@ class Builtins(Protocol):
     def ticking(self, function: Any) -> Any:
         """Return a callback for C code that ticks at each call."""
 
+    def called(self, function: Any) -> Any:
+        """Return a function for C code that calls it for each item."""
+
     def ticked(self, iterator: Iterator[Any]) -> Iterator[Any]:
         """Return the iterator, with a tick for each item."""
 

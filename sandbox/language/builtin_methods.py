@@ -45,6 +45,11 @@ CHANGING_SETS: Final = frozenset(
 )
 """Methods that change a set. If a script has classes, the guards make the call (`guard.values.sets`)."""
 
+_SEARCHING: Final = frozenset(
+    {"endswith", "lstrip", "rfind", "rindex", "rpartition", "rsplit", "rstrip", "startswith", "strip"}
+)
+"""Methods of texts that may compare each character of one text with each of another."""
+
 GUARDED_METHODS: Final[dict[type, frozenset[str]]] = {
     str: frozenset(
         {
@@ -60,9 +65,11 @@ GUARDED_METHODS: Final[dict[type, frozenset[str]]] = {
             "translate",
             "zfill",
         }
+        | _SEARCHING
     ),
     bytes: frozenset(
         {"center", "decode", "expandtabs", "join", "ljust", "replace", "rjust", "translate", "zfill"}
+        | _SEARCHING
     ),
     list: frozenset({"extend", "sort", "count", "index", "remove"}),
     tuple: frozenset({"count", "index"}),

@@ -50,6 +50,8 @@ _COMPARISONS: Final[dict[type[ast.AST], str]] = {
 SAFE_BITS: Final = 4096
 """The most bits of a small integer: any single operation on it is cheap."""
 _WIDTH_LIMIT: Final = 1000
+_SHORT: Final = 100
+"""The fewest characters of a long text."""
 _PARTS: Final = 32
 """The most parts of an f-string that one sum combines."""
 
@@ -164,7 +166,9 @@ class Operations(Holding):
         """Guard a comparison of two unknown values: it may walk structures of any size. One scalar makes it cheap."""
         operands = [node.left, *node.comparators]
         cheap = all(
-            isinstance(op, ast.Is | ast.IsNot) or self._is_scalar(left) or self._is_scalar(right)
+            isinstance(op, ast.Is | ast.IsNot)
+            or self._is_scalar(right)
+            or (self._is_short(left) if isinstance(op, ast.In | ast.NotIn) else self._is_scalar(left))
             for op, left, right in zip(node.ops, operands, operands[1:], strict=False)
         )
         self.note_running(node)
@@ -198,10 +202,16 @@ class Operations(Holding):
         place: dict[str, Any] = {"lineno": node.lineno, "col_offset": node.col_offset}
         return self.both_ways(
             left,
-            hooks.SCALAR,
+            hooks.SIMPLE if isinstance(node.ops[0], ast.In | ast.NotIn) else hooks.SCALAR,
             lambda again: ast.Compare(again, node.ops, [right], **place),
             lambda again: self.call(hooks.COMPARE, node, operator, again, right),
         )
+
+    def _is_short(self, node: ast.expr) -> bool:
+        """Return whether `node in row` takes no long time: a long text is compared with each one in the row."""
+        if isinstance(node, ast.Constant):
+            return not isinstance(node.value, str | bytes) or len(node.value) < _SHORT
+        return is_number(self.kind(node))
 
     def _is_scalar(self, node: ast.expr) -> bool:
         if isinstance(node, ast.Constant):

@@ -7,6 +7,7 @@ which no guard sees: `np.power(10**30, 10**9)` would never end.
 
 from __future__ import annotations
 
+import array
 import functools
 import importlib
 import operator
@@ -30,6 +31,7 @@ _SCALARS: Final = frozenset({int, float, bool, complex, str})
 _AS_THEY_ARE: Final = frozenset({float, bool, complex})
 _ROWS: Final = frozenset({list, tuple})
 _INTEGERS: Final = frozenset({int, bool})
+_READ_AS_ROWS: Final = (list, tuple, range, bytes, bytearray, array.array)
 _OBJECTS: Final = frozenset({Fraction, deep_nesting.deque})
 _LENDING: Final = PerType(
     lambda kind: (
@@ -209,9 +211,10 @@ class Arguments:
 
     def _look_at_numbers(self, values: Any) -> None:
         """Refuse integers beyond 64 bits, at any depth, and values for which numpy has no type."""
-        level = values
+        level, seen = values, set[type]()
         while level:
             kinds = set(map(type, level))
+            seen |= kinds
             self._check_widths(level, kinds)
             strange = {kind for kind in kinds - _SCALARS - self._flat if not issubclass(kind, list | tuple)}
             # beside what it has no type for, numpy computes with Python's integers, which have no end
@@ -221,6 +224,15 @@ class Arguments:
                 if kind in _OBJECTS or kind in self.guard.own:
                     self.refuse_type()
             level = opened(level)
+        # at any level, in an array too: numpy takes its items out as Python's integers
+        if not seen.isdisjoint({*_INTEGERS, self.array_type}) and not all(map(self._has_type, seen)):
+            self.refuse_type()
+
+    def _has_type(self, kind: type) -> bool:
+        """Return whether numpy has a type for a value of this kind, or takes it for a row of numbers."""
+        if kind in _SCALARS or kind in self._flat or issubclass(kind, _READ_AS_ROWS):
+            return True
+        return _LENDING[kind] or (is_static(kind) and kind.__name__ == "bpy_prop_array")
 
     def _check_widths(self, values: Sequence[Any], kinds: set[type]) -> None:
         """Refuse integers beyond 64 bits among `values`, which have these types."""

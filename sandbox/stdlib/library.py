@@ -8,20 +8,18 @@ import array
 import datetime
 import hashlib
 import importlib
-import itertools
-import json
 import math
 import operator
 import statistics
+import string
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from typing import Any, Final
 
 from ..guard.builtins import stand_in
 from ..guard.ending import ScriptExit, code_of
-from ..guard.facade import Facade, hide
 from ..guard.reentry import may_call_scripts
 from ..guard.seam import Guard
 from ..guard.values import deep_nesting
@@ -35,10 +33,12 @@ from .contextlib import contextlib_members
 from .copy import copy_members
 from .dataclasses import dataclasses_members
 from .enum import enum_members
-from .errors import JSONDecodeError, StatisticsError, raising
+from .errors import StatisticsError, raising
 from .fractions import fractions_members
 from .functools import functools_members
 from .io import io_members
+from .itertools import itertools_members
+from .json import json_members
 from .logging import logging_members
 from .os import os_members, path_members, shutil_members, tempfile_members
 from .pathlib import pathlib_members
@@ -180,94 +180,6 @@ def _lcm(guard: Guard) -> Callable[..., int]:
     return lcm
 
 
-class _Chain(Facade):
-    """The script's view of `itertools.chain`."""
-
-    __slots__ = ("guard",)
-
-    def __init__(self, guard: Guard) -> None:
-        _set_guard(self, guard)
-
-    def __call__(self, *items: Any) -> Iterator[Any]:
-        return self.from_iterable(items)
-
-    def from_iterable(self, items: Any) -> Iterator[Any]:
-        """Return an iterator over the items of all iterables, as `itertools.chain.from_iterable` does."""
-        guard: Guard = _guard(self)
-        return guard.builtins.ticked(
-            itertools.chain.from_iterable(map(guard.iterated, guard.iterated(items)))
-        )
-
-
-_guard, _set_guard = hide(_Chain, "guard")
-
-
-def _itertools(guard: Guard) -> Members:
-    ticked, ticking = guard.builtins.ticked, guard.builtins.ticking
-
-    def plain(function: Callable[..., Any]) -> Callable[..., Iterator[Any]]:
-        def call(*arguments: Any, **named: Any) -> Iterator[Any]:
-            return ticked(function(*arguments, **named))
-
-        return call
-
-    def filtering(function: Callable[..., Any]) -> Callable[..., Iterator[Any]]:
-        def call(test: Any, items: Any) -> Iterator[Any]:
-            return ticked(function(test, ticked(iter(items))))
-
-        return call
-
-    def islice(items: Any, *bounds: Any) -> Iterator[Any]:
-        return ticked(itertools.islice(ticked(iter(items)), *bounds))
-
-    def compress(items: Any, selectors: Any) -> Iterator[Any]:
-        return ticked(itertools.compress(ticked(iter(items)), selectors))
-
-    def product(*items: Any, repeat: Any = 1) -> Iterator[Any]:
-        pools = [tuple(part) for part in items]
-        guard.operators.length(sum(map(len, pools)) * operator.index(repeat))
-        guard.operators.length(len(pools) * operator.index(repeat) * 1000, "product")
-        return ticked(itertools.product(*pools, repeat=operator.index(repeat)))
-
-    def tee(items: Any, n: Any = 2) -> tuple[Iterator[Any], ...]:
-        guard.operators.length(operator.index(n) * 10_000)
-        return tuple(ticked(part) for part in itertools.tee(items, operator.index(n)))
-
-    def groupby(items: Any, key: Any = None) -> Iterator[Any]:
-        made = ticking(key) or (lambda item: item)
-        keyed = itertools.groupby(ticked(iter(items)), lambda item: guard.hashing.key(made(item)))
-        for name, group in keyed:
-            yield name, ticked(group)
-
-    def chosen(function: Callable[..., Any]) -> Callable[..., Any]:
-        """Check sizes before `itertools` runs: its C code reserves memory for a whole choice, even if there is none."""
-
-        def call(items: Any, r: Any = None, *rest: Any, **named: Any) -> Iterator[Any]:
-            for size in (r, *named.values()):
-                guard.operators.length(0 if size is None else operator.index(size))
-            counts = () if r is None else (operator.index(r), *rest)
-            return ticked(function(items, *counts, **{name: whole(part) for name, part in named.items()}))
-
-        return call
-
-    names = "accumulate count cycle pairwise repeat starmap zip_longest"
-    found = {name: getattr(itertools, name) for name in names.split() if hasattr(itertools, name)}
-    members: Members = {name: plain(function) for name, function in found.items()}
-    members |= {
-        name: filtering(getattr(itertools, name)) for name in ("dropwhile", "filterfalse", "takewhile")
-    }
-    choices = ("batched", "combinations", "combinations_with_replacement", "permutations")
-    members |= {name: chosen(getattr(itertools, name)) for name in choices if hasattr(itertools, name)}
-    members |= {"islice": islice, "compress": compress, "product": product, "tee": tee, "groupby": groupby}
-    drawing = {name: _drawing(guard, function) for name, function in members.items()}
-    return {**drawing, "chain": _Chain(guard)}
-
-
-def _drawing(guard: Guard, function: Any) -> Callable[..., Any]:
-    """Wrap a function so that the guards iterate over its arguments."""
-    return lambda *arguments, **named: function(*map(guard.iterated, arguments), **named)
-
-
 def _statistics(guard: Guard) -> Members:
     """Return the members of `statistics`: check how much they would hash and how long their fractions are."""
 
@@ -285,6 +197,7 @@ def _statistics(guard: Guard) -> Members:
         values = values if isinstance(values, list | tuple) else list(values)
         long = sum(each.denominator.bit_length() for each in values if type(each) is Fraction)
         guard.operators.bits(long)
+        guard.operators.sortable(values)
         return values
 
     def quantiles(data: Any, *, n: Any = 4, method: Any = "exclusive") -> Any:
@@ -309,53 +222,21 @@ def _default_dict(guard: Guard) -> Callable[..., Any]:
     return defaultdict
 
 
-def _json(guard: Guard) -> Members:
-    def dumps(
-        value: Any, *, indent: Any = None, default: Any = None, separators: Any = None, **options: Any
-    ) -> str:
-        indent = whole(indent)
-        if indent is not None and type(indent) not in (str, int):
-            raise TypeError("json.dumps(indent=…) takes a number or a text")
-        wide = len(indent) if type(indent) is str else indent or 0
-        if not -1 <= wide <= 8:
-            guard.meter.exceed("json.dumps(indent=…) is over the limit of 8", limit="format")
-        guard.operators.length(guard.operators.weight(value) * (1 + 4 * max(wide, 0)), "text")
-        for part in separators or ():
-            guard.operators.length(len(part) * 100_000, "text")
-        allowed: dict[str, Any] = {
-            name: bool(options.pop(name))
-            for name in ("sort_keys", "ensure_ascii", "allow_nan")
-            if name in options
-        }
-        if options:
-            raise TypeError(f"json.dumps() does not take {', '.join(options)} here")
-        convert = None if default is None else weighed(guard.builtins.ticking(default))
-        return json.dumps(value, indent=indent, default=convert, separators=separators, **allowed)
+def _plain_text(text: Any) -> str:
+    """Return a text; raise TypeError for what only has the methods of one, which may give texts of any length."""
+    if not isinstance(text, str):
+        raise TypeError(f"a text is required, not {type(text).__name__}")
+    return text
 
-    def weighed(default: Any) -> Callable[[Any], Any]:
-        """Wrap `default` of `json.dumps`: limit the size of all its results together."""
-        total = 0
 
-        def convert(value: Any) -> Any:
-            nonlocal total
-            found = default(value)
-            total += guard.operators.weight(found)
-            guard.operators.length(total, "text")
-            return found
-
-        return convert
-
-    def loads(text: Any, *, object_hook: Any = None, object_pairs_hook: Any = None) -> Any:
-        if isinstance(text, str | bytes | bytearray):
-            guard.operators.length(len(text), "text")
-        return json.loads(text, object_hook=object_hook, object_pairs_hook=object_pairs_hook)
-
-    return {"dumps": dumps, "loads": raising(loads), "JSONDecodeError": JSONDecodeError}
+def _capwords(text: Any, sep: Any = None) -> str:
+    return string.capwords(_plain_text(text), None if sep is None else _plain_text(sep))
 
 
 def _textwrap(guard: Guard) -> Members:
     def bounded(function: Callable[..., Any]) -> Callable[..., Any]:
         def call(text: Any, *arguments: Any, **named: Any) -> Any:
+            text = _plain_text(text)
             arguments, named = (
                 tuple(map(whole, arguments)),
                 {name: whole(part) for name, part in named.items()},
@@ -414,14 +295,15 @@ _MODULES: Final[dict[str, Callable[[Guard], Members]]] = {
     "sys": sys_members,
     "tempfile": tempfile_members,
     "unicodedata": unicodedata_members,
-    "itertools": _itertools,
+    "itertools": itertools_members,
     "functools": functools_members,
     "collections": _collections,
     "dataclasses": dataclasses_members,
     "abc": lambda guard: {"abstractmethod": abstract(guard), "ABC": stand_in(abc.ABC)},
     "enum": enum_members,
-    "json": _json,
+    "json": json_members,
     "textwrap": _textwrap,
+    "string": lambda _guard: {"capwords": _capwords},
     "typing": lambda _guard: typing_members(),
     "statistics": _statistics,
     "copy": copy_members,

@@ -117,10 +117,26 @@ class Pattern(Facade):
             raise TypeError(
                 f"what takes the place of a match is a str or a function, not {type(new).__name__}"
             )
+        elif not isinstance(new, bytes):
+            new = _measured(_state(self).guard, new)
         return _state(self).real.subn(new, text, count)
 
     def __repr__(self) -> str:
         return f"re.compile({self.pattern!r})"
+
+
+def _measured(guard: Guard, function: Any) -> Callable[[Any], Any]:
+    """Wrap a function that gives the new text for each match: limit the length of all of it together."""
+    total = 0
+
+    def replace(match: Any) -> Any:
+        nonlocal total
+        found = function(match)
+        total += len(found) if isinstance(found, str) else 0
+        guard.operators.length(total, "text")
+        return found
+
+    return replace
 
 
 class _State(NamedTuple):

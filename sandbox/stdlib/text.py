@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 import unicodedata
 from collections.abc import Callable
+from itertools import groupby
 from typing import Any, Final
 
 from ..guard.seam import Guard
@@ -31,6 +32,17 @@ _WIDEST: Final = 18
 """The most characters into which normalisation may turn one character."""
 
 
+_MARKS: Final = 1_000
+"""The most combining marks in a row: to order them takes the square of their number."""
+_MARKS_BY_PARTS: Final = frozenset("\u0f73\u0f75\u0f81")
+"""Characters that are no marks themselves, but are made of nothing else."""
+
+
+def _longest_row_of_marks(text: str) -> int:
+    rows = groupby(text, lambda each: bool(unicodedata.combining(each)) or each in _MARKS_BY_PARTS)
+    return max((sum(1 for _ in row) for is_mark, row in rows if is_mark), default=0)
+
+
 def base64_members(guard: Guard) -> dict[str, object]:
     """Return the members of `base64`, for one run."""
 
@@ -52,6 +64,11 @@ def unicodedata_members(guard: Guard) -> dict[str, object]:
     def normalize(form: Any, text: Any) -> str:
         if type(text) is str:
             guard.operators.length(_WIDEST * len(text), "text")
+            if len(text) > _MARKS and _longest_row_of_marks(text) > _MARKS:
+                guard.meter.exceed(
+                    f"normalize(): more than {_MARKS} combining marks in a row are over the limit",
+                    limit="work",
+                )
         return unicodedata.normalize(form, text)
 
     plain = {name: getattr(unicodedata, name) for name in _OF_CHARACTERS}

@@ -22,7 +22,7 @@ PLAIN_MEMBERS: Final[Mapping[str, str]] = {
     "cmath": """acos acosh asin asinh atan atanh cos cosh e exp inf infj isclose isfinite isinf isnan log log10 nan
         nanj phase pi polar rect sin sinh sqrt tan tanh tau""",
     "colorsys": "hls_to_rgb hsv_to_rgb rgb_to_hls rgb_to_hsv rgb_to_yiq yiq_to_rgb",
-    "string": """ascii_letters ascii_lowercase ascii_uppercase capwords digits hexdigits octdigits printable
+    "string": """ascii_letters ascii_lowercase ascii_uppercase digits hexdigits octdigits printable
         punctuation whitespace""",
     "datetime": "MAXYEAR MINYEAR UTC date datetime time timedelta timezone",
     "time": """ctime gmtime localtime mktime monotonic monotonic_ns perf_counter perf_counter_ns process_time

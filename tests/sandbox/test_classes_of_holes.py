@@ -71,6 +71,11 @@ CLASSES: dict[str, tuple[str, int, list[str]]] = {
         "growth/test_curves.py test_a_value_that_is_not_finite_is_refused"]),
     "G6": ("particles of many frames at once", 1, ["own-particles-",
         "growth/test_estimate.py test_particles_of_many_frames_at_once_have_to_be_rehearsed"]),
+    "G7": ("texts of exceptions that show memory", 2, [
+        "guard/test_exceptions.py test_a_script_gets_no_class_that_reads_memory"]),
+    "G8": ("methods of a script in the midst of C code", 4, ["stdlib/test_called_by_c.py"]),
+    "G9": ("long texts that are compared in one call", 6, ["guard/values/test_long_text.py"]),
+    "G10": ("values that C code gets after they were measured", 6, ["stdlib/test_values_given_to_c.py"]),
     "F1": ("clients that were revoked", 1, ["../server/clients/test_watch.py"]),
     "F2": ("scripts that are switched off", 2, ["../server/tools/test_scripts_switched_off.py"]),
 }  # fmt: skip

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import array
 import codecs
 import operator
 from collections.abc import Callable
@@ -35,6 +36,7 @@ def _linear(guard: Guard, plain: Method, _kind: type) -> Method:
         guard.meter.tick()
         if arguments:
             guard.operators.compare_weight(arguments[0], len(value))
+            guard.operators.searched(arguments[0], value)
         return plain(value, *arguments)
 
     return method
@@ -55,6 +57,45 @@ def _padding(guard: Guard, plain: Method, _kind: type) -> Method:
         return plain(value, width, *fill)
 
     return method
+
+
+def _strip(guard: Guard, plain: Method, _kind: type) -> Method:
+    """Return a guarded `strip`: it looks for each character of the text among all that are stripped."""
+
+    def method(value: Any, characters: Any = None) -> Any:
+        if type(characters) is str and len(characters) > _FEW:
+            characters = "".join(set(characters))
+        if isinstance(characters, str | bytes | bytearray):
+            guard.operators.length(len(value) * len(characters) // _AT_ONCE, "comparison")
+        return plain(value, characters)
+
+    return method
+
+
+def _from_right(guard: Guard, plain: Method, _kind: type) -> Method:
+    """Return a guarded `rfind`: from the right, Python may compare all of the part at each place of the text."""
+
+    def method(value: Any, sep: Any = None, *rest: Any, **named: Any) -> Any:
+        if isinstance(sep, str | bytes | bytearray):
+            guard.operators.length(len(value) * len(sep) // _AT_ONCE, "comparison")
+        return plain(value, sep, *rest, **named)
+
+    return method
+
+
+def _starts(guard: Guard, plain: Method, _kind: type) -> Method:
+    def method(value: Any, parts: Any, *bounds: Any) -> Any:
+        if isinstance(parts, tuple):
+            sizes = (len(each) for each in tuple.__iter__(parts) if isinstance(each, str | bytes))
+            guard.operators.length(sum(sizes) // _AT_ONCE, "comparison")
+        return plain(value, parts, *bounds)
+
+    return method
+
+
+_FEW: Final = 100
+_AT_ONCE: Final = 100
+"""How many characters C code compares in the time in which it makes one item."""
 
 
 def _replace(guard: Guard, plain: Method, _kind: type) -> Method:
@@ -106,9 +147,22 @@ def _format_map(guard: Guard, _plain: Method, _kind: type) -> Method:
 
 def _extend(guard: Guard, plain: Method, _kind: type) -> Method:
     def method(value: Any, items: Any) -> None:
-        plain(value, guard.operators.growing(value, items))
+        items = guard.operators.growing(value, items)
+        plain(value, _settled(items) if isinstance(value, array.array) else items)
 
     return method
+
+
+def _settled(items: Any) -> Any:
+    """Return items for an array as plain numbers: it has made room when it asks for one, and may shrink meanwhile."""
+    kinds = set(map(type, items)) - {int, float, str}
+    if isinstance(items, array.array) or not kinds:
+        return items
+    return [
+        operator.index(each) if hasattr(type(each), "__index__")
+        else float(each) if hasattr(type(each), "__float__") else each
+        for each in items
+    ]  # fmt: skip
 
 
 def _sort(guard: Guard, _plain: Method, _kind: type) -> Method:
@@ -214,6 +268,9 @@ def _hashing(guard: Guard, plain: Method, _kind: type) -> Method:
 _MAKERS: dict[str, Callable[[Guard, Method, type], Method]] = {
     **dict.fromkeys(("center", "ljust", "rjust", "zfill", "expandtabs"), _padding),
     "replace": _replace,
+    **dict.fromkeys(("strip", "lstrip", "rstrip"), _strip),
+    **dict.fromkeys(("rfind", "rindex", "rpartition", "rsplit"), _from_right),
+    **dict.fromkeys(("startswith", "endswith"), _starts),
     "strftime": _strftime,
     "join": _join,
     "translate": _translate,

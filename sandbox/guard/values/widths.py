@@ -16,6 +16,7 @@ _WIDEST: Final = 10_000
 _LONGEST_SPEC: Final = 1_000
 """Longest format spec, in characters."""
 _PERCENT: Final = re.compile(r"%(?:\(([^)]*)\))?[-#0 +]*(\*|\d+)?(?:\.(\*|\d+))?[hlL]?(.)", re.DOTALL)
+_AS_HELD: Final = frozenset({dict, str, bytes, list, int, float})
 _DIGITS: Final = re.compile(r"\d+")
 
 
@@ -31,6 +32,19 @@ def check_fields(meter: Meter, template: str | bytes, values: Any) -> int:
             elif number is not None:
                 _check_width(meter, number)
     return fields
+
+
+def named_values(template: str | bytes, values: Any) -> Any:
+    """Return the values that `template % values` looks up by name, read once; `values` themselves if it names none.
+
+    A mapping may give other values than it holds (`__missing__`, `__getitem__`, a default), of any size.
+    """
+    if type(values) in _AS_HELD or isinstance(values, tuple) or not hasattr(type(values), "__getitem__"):
+        return values
+    text = template if isinstance(template, str) else template.decode("latin-1")
+    names = [name for name in _PERCENT.findall(text) if name[0]]
+    keys = [name[0] if isinstance(template, str) else name[0].encode("latin-1") for name in names]
+    return {key: values[key] for key in dict.fromkeys(keys)} if keys else values
 
 
 def check_spec(meter: Meter, spec: str) -> None:
