@@ -12,6 +12,7 @@ from ..reentry import may_call_scripts
 __all__ = ("TEXTS", "characters", "searched")
 
 TEXTS: Final = frozenset({str, bytes})
+_COMPARED: Final = (str, bytes, bytearray)
 _TOGETHER: Final = 10
 """How many characters are compared in the time of one item."""
 _SHORT: Final = 100
@@ -45,8 +46,8 @@ def searched(value: Any, items: Any) -> tuple[Any, int]:
     rows: Any = items
     if not isinstance(rows, _IN_ROWS):
         return items, 0
-    kind, length = type(value), len(value)
-    alike = len([each for each in rows if type(each) is kind and len(each) == length])
+    length = len(value)
+    alike = len([each for each in rows if isinstance(each, _COMPARED) and len(each) == length])
     return items, alike * length // _TOGETHER
 
 

@@ -80,7 +80,9 @@ def test_no_operator_of_a_vector_asks_a_class_of_the_script(vector: str, sign: s
 @pytest.mark.parametrize("vector", VECTORS)
 def test_no_slice_of_a_vector_asks_a_class_of_the_script(vector: str) -> None:
     for key in (":", "0:len(v)"):
-        script = _OWN + f"v = {vector}\nrow = [1.5, *row][-len(v):]\ntry: v[{key}] = row\nexcept TypeError: pass\n"
+        script = (
+            _OWN + f"v = {vector}\nrow = [1.5, *row][-len(v):]\ntry: v[{key}] = row\nexcept TypeError: pass\n"
+        )
         assert _REFUSED in str(language.refusal(script, level="blender"))
 
 

@@ -74,6 +74,13 @@ def test_long_bytes_are_not_compared_with_many(call: str) -> None:
     assert "a comparison of" in str(language.refusal(texts + f"result = {call}", level="math"))
 
 
+@pytest.mark.parametrize("row", ["[b] * 200", "[bytearray(b)] * 200", "[bytes(b), bytearray(b)] * 100"])
+@pytest.mark.parametrize("search", ["a in row", "a not in tuple(row)", "row.count(a)", "row.index(a)"])
+def test_bytes_are_searched_among_bytes_that_can_change(search: str, row: str) -> None:
+    script = f"a, b = bytes(8_000_000), bytes(7_999_999) + b'x'\nrow = {row}\nresult = {search}"
+    assert "a comparison of" in str(language.refusal(script, level="math"))
+
+
 @pytest.mark.parametrize(
     ("code", "expected"),
     [
