@@ -68,9 +68,8 @@ class Statements(Matching):
             return self.visit(ast.Assign([node.target], node.value, **place))
         self.visit(node.target)
         if self.scope.form == "function" and isinstance(node.target, ast.Name):
-            node.annotation = self.constant(
-                None, node
-            )  # Python never evaluates it; the statement makes the name local
+            # Python never evaluates it; the statement makes the name local.
+            node.annotation = self.constant(None, node)
             return node
         return []
 
