@@ -18,6 +18,7 @@ from typing import Any
 
 from ...base.errors import ExternalServiceError, PolicyError
 from ...scene import events, history
+from ..blender.operators import undo_steps
 
 __all__ = (
     "Modes",
@@ -62,6 +63,10 @@ def require_undo() -> None:
         )
 
 
+#: Modes in which an undo step may lack changes that Blender has not written to the mesh yet.
+_UNFLUSHED = frozenset({"EDIT", "SCULPT"})
+
+
 @dataclass(frozen=True, slots=True)
 class Modes:
     """The mode, and the names of the objects in it: references do not survive an undo."""
@@ -81,6 +86,14 @@ class Modes:
         members = tuple(o.name for o in layer.objects if o.mode == mode) if mode != "OBJECT" else ()
         if active is not None and mode != "OBJECT":
             bpy.ops.object.mode_set(mode="OBJECT")
+        others = [o for o in layer.objects if o.mode in _UNFLUSHED] if layer is not None else ()
+        mode_set: Any = bpy.ops.object.mode_set
+        for other in others:  # a script made another object active
+            layer.objects.active = other
+            if mode_set.poll():
+                mode_set(mode="OBJECT")
+        if others:
+            layer.objects.active = active
         return cls(mode, active.name if active is not None else None, members)
 
     def enter(self) -> None:
@@ -126,9 +139,13 @@ class UndoStep:
         """
         require_undo()
         self._may_replace = _last_step_holds_the_scene()
+        undo_steps.begin()
+        began = undo_steps.may_make()
         self._before = Modes.leave()
         with _witnessed(_BEFORE + self._token):
             _push(self._title)
+            if began:  # the push may have completed a step of Blender's own, which does not hold the scene
+                undo_steps.replace(self._title)
         self._digest = digest()
         self._before.enter()
 
@@ -138,11 +155,12 @@ class UndoStep:
 
         global _recorded
         modes = Modes.leave()
+        undo_steps.finish()
         with _witnessed(self._token):
-            (_replace if self._may_replace else _push)(self._title)
+            (undo_steps.replace if self._may_replace else _push)(self._title)
         modes.enter()
         bpy.context.view_layer.update()  # otherwise these changes would later count as the user's
-        history.name_last_change(self._title)
+        history.name_last_change(self._title.rstrip())
         _recorded = events.revision() if events.watching() else -1
 
     def roll_back(self) -> None:
@@ -151,6 +169,7 @@ class UndoStep:
 
         assert self._before is not None, "roll_back() without begin()"
         Modes.leave()
+        undo_steps.finish()
         _push(f"Failed: {self._title}")
         with _looking():
             bpy.ops.ed.undo()
@@ -162,15 +181,16 @@ class UndoStep:
                 )
             del _witness()[_WITNESS]
         differs = compare(self._digest, digest())
-        _replace(self._title)  # this also drops the failed state, which Redo must not bring back
+        undo_steps.replace(self._title)  # this also drops the failed state, which Redo must not bring back
         self._before.enter()
         if differs:
             raise UndoFailed(f"the roll-back left differences: {'; '.join(differs[:5])}")
 
 
 def _step_name(title: str) -> str:
+    """Return a name that no operator of Blender gives its own steps: theirs do not end in a space."""
     name = (title.strip() or "MCP script").encode("utf-8", "replace")[:_NAME_LENGTH]
-    return name.decode("utf-8", "ignore")
+    return name.decode("utf-8", "ignore") + " "
 
 
 #: The revision after the last step of a request; -1 if no handlers counted revisions.
@@ -192,33 +212,8 @@ def _last_step_holds_the_scene() -> bool:
 
 def _push(name: str) -> None:
     """Make an undo step of this name."""
-    import bpy
-
-    if bpy.ops.ed.undo_push(message=name) != {"FINISHED"}:
+    if not undo_steps.push(name):
         raise PolicyError("Blender does not record undo steps now, so nothing runs", code="undo_off")
-
-
-def _replace(name: str) -> None:
-    """Make an undo step of this name. It replaces the last step if that has the same name, and drops the redo steps.
-
-    Blender does so for an operator of an undo group; the group's name cannot be changed once it is registered.
-    """
-    import bpy
-
-    class MCP_BRIDGE_OT_undo_step(bpy.types.Operator):
-        bl_idname = "mcp_bridge.undo_step"
-        bl_label = "Script"
-        bl_options = {"INTERNAL", "UNDO_GROUPED"}
-        bl_undo_group = name
-
-        def execute(self, context: bpy.types.Context) -> set[Any]:
-            return {"FINISHED"}
-
-    bpy.utils.register_class(MCP_BRIDGE_OT_undo_step)
-    try:
-        bpy.ops.mcp_bridge.undo_step("EXEC_DEFAULT", True)  # type: ignore[attr-defined]
-    finally:
-        bpy.utils.unregister_class(MCP_BRIDGE_OT_undo_step)
 
 
 _inside = False

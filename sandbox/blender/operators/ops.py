@@ -22,6 +22,7 @@ from ..layers import names as layer_names
 from ..plain_values import as_plain, held_items
 from ..script_classes import operators
 from ..text_sizes import check_text
+from . import undo_steps
 from .crashing import why_crashing
 from .instead import INSTEAD
 
@@ -157,11 +158,18 @@ def _run(call: _Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> set[str]
         return INSTEAD[idname](host, kwargs)
     kwargs = _checked(call, kwargs)
     host.before_operator(idname)
+    may_make_steps = undo_steps.may_make(idname)
+    if idname.startswith("image.") and (image := getattr(bpy.context, "edit_image", None)) is not None:
+        host.keep_pixels(image)
     try:
         with host.overrides.beside_no_thread():
             result: set[str] = native(*context, **kwargs)
     finally:
-        host.after_operator(idname)
+        try:
+            if may_make_steps or undo_steps.may_make():
+                undo_steps.settle(native)
+        finally:
+            host.after_operator(idname)
     return result
 
 
