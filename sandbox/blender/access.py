@@ -33,7 +33,7 @@ from .functions.checks import CHECKED, text_line
 from .layers.names import write_output
 from .operators import instead, preferences
 from .properties import custom_properties, readers, writers
-from .properties.limits import finite_writer, is_limited
+from .properties.limits import finite_writer, is_limited, noting_reader
 
 __all__ = ("PLAIN_COLLECTION_METHODS", "SESSION", "Access", "Members", "lineage", "members")
 
@@ -232,7 +232,9 @@ class Members:
         if _is_generated(structs, name):
             write = write_output if name == "attribute_name" else writers.write_and_measure
             prop = kind.bl_rna.properties.get(name)
-            return Access(read=_get, write=finite_writer(write) if is_limited(kind, prop) else write)
+            if not is_limited(kind, prop):
+                return Access(read=_get, write=write)
+            return Access(read=noting_reader(kind, prop, _get), write=finite_writer(write))
         for struct in structs:
             path = f"{struct}.{name}"
             if path in _METHODS:
@@ -269,7 +271,7 @@ class Members:
             many = write is writers.fragile_write
             write = writers.integers_writer(prop, write) or write
             return Access(
-                read=readers.fragile_read,
+                read=noting_reader(kind, prop, readers.fragile_read) if limited else readers.fragile_read,
                 write=finite_writer(write) if limited else write,
                 limited=limited,
                 many=many,
@@ -277,6 +279,8 @@ class Members:
         plain = read is _get
         if not writable:
             return Access(read=read, plain_read=plain, why=why_property([struct], name))
+        if limited:
+            read = noting_reader(kind, prop, read)
         check = _WRITERS.get(path) or writers.writer(path, struct, name)
         attended = check in writers.ATTENDED  # before others take its place
         check = text_sizes.limited(prop, check or writers.node_writer(kind, struct, prop))
@@ -287,7 +291,7 @@ class Members:
         return Access(
             read=read,
             write=finite_writer(check) if limited else check or _set,
-            plain_read=plain,
+            plain_read=read is _get,
             plain_write=many and not limited,
             limited=limited,
             many=many,

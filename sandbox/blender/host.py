@@ -91,7 +91,7 @@ class Running:
                 host.geometry.check_touched()
                 host.geometry.measure()
             else:
-                host.geometry.chains.abandon()
+                host.geometry.abandon()
         finally:
             if host.overrides.active:
                 host.overrides.end()
@@ -351,6 +351,8 @@ class BlenderHost:
         """Check an operator, and note what it may free, before it runs; `after_operator` has to follow."""
         self.meter.tick()
         self.geometry.check_touched()
+        if idname.startswith("node."):
+            self.geometry.zone()
         if links(idname):
             self.geometry.chains.link_somewhere()
         if "modifier" in idname or idname == "object.subdivision_set":

@@ -22,6 +22,8 @@ from .curves import check_curves
 from .estimate import HEAVY, MADE_OF_OTHERS, weigh
 from .instances import instances
 from .measure import OBJECT, measure
+from .vectors import Vectors
+from .zones import check_zones, unpaired
 
 if TYPE_CHECKING:
     from ..guard.meter import Meter
@@ -45,12 +47,15 @@ class Geometry:
         self._host = host
         self.refuse = host.refuse
         self.chains = Chains(host.refuse)
+        self.vectors = Vectors(host.refuse)
         self.limit = limit
         #: Touched data-blocks by type and `ID.session_uid`, with their last known name. A reference may be freed
         #: before the next check, and a script may give its name to another data-block.
         self._touched: dict[tuple[str, int], str] = {}
         #: Whether the script may animate the settings of modifiers.
         self._animated = False
+        #: Whether the script may have left an end of a zone without its beginning since the last check.
+        self._zoned = False
 
     def amount(self, count: float, subject: str, given: str = "") -> None:
         """Have a step of more elements than the limit rehearsed first. `given`: its arguments, for the message."""
@@ -86,11 +91,34 @@ class Geometry:
         for user in _users([owner] if owner is not None else []):
             self._check_object(user)
 
+    def zone(self) -> None:
+        """Note that the script may leave an end of a zone without its beginning."""
+        self._zoned = True
+
     def check_touched(self, frame: float = 0.0) -> None:
         """Estimate all touched objects before the scene is evaluated, perhaps at another frame."""
         self.chains.check()
+        self.vectors.check()
+        if self._zoned:
+            self._check_zones()
         if self._animated or self._touched:
             self._check_touched(frame)
+
+    def abandon(self) -> None:
+        """Make the scene of a run that has failed safe to evaluate: Blender may do so before the roll-back."""
+        self.chains.abandon()
+        self.vectors.mend()
+        if self._zoned and unpaired():
+            _defuse_all()
+
+    @closed("whether each zone of nodes has its beginning", on_failure=_defuse_all)
+    def _check_zones(self) -> None:
+        try:
+            check_zones(self._host)
+        except BaseException:
+            _defuse_all()
+            raise
+        self._zoned = False
 
     @_closed
     def _check_touched(self, frame: float) -> None:

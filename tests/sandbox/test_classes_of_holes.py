@@ -76,6 +76,11 @@ CLASSES: dict[str, tuple[str, int, list[str]]] = {
     "G8": ("methods of a script in the midst of C code", 4, ["stdlib/test_called_by_c.py"]),
     "G9": ("long texts that are compared in one call", 6, ["guard/values/test_long_text.py"]),
     "G10": ("values that C code gets after they were measured", 6, ["stdlib/test_values_given_to_c.py"]),
+    "G11": ("zones of nodes without a beginning", 2,
+        ["growth/test_zones.py test_an_end_without_a_beginning_is_refused"]),
+    "G12": ("undo steps of operators", 1,
+        ["blender/operators/test_undo_steps.py test_no_operator_leaves_a_step_of_its_own",
+        "blender/operators/test_undo_steps.py test_one_undo_takes_a_script_that_sculpts_back"]),
     "F1": ("clients that were revoked", 1, ["../server/clients/test_watch.py"]),
     "F2": ("scripts that are switched off", 2, ["../server/tools/test_scripts_switched_off.py"]),
 }  # fmt: skip

@@ -12,6 +12,7 @@ import bpy
 
 from ...facts.members import names, rows
 from ...growth.estimate import multiplies
+from ...growth.zones import ZONES
 from ...guard.seam import BlenderHost
 from .. import added, data_paths, overrides, windows
 from ..layers import matrices
@@ -120,6 +121,11 @@ def _node_type(host: BlenderHost, owner: Any, arguments: Arguments) -> None:
     if kind in CRASHING_NODES:
         host.refuse(f"a {kind} node may crash Blender: build it from the other nodes")
     host.geometry.touch(owner.id_data)
+
+
+def _zones(host: BlenderHost, _owner: Any, _arguments: Arguments) -> None:
+    """Note that the end of a zone may have lost its beginning."""
+    host.geometry.zone()
 
 
 def _strip_modifier(host: BlenderHost, owner: Any, arguments: Arguments) -> None:
@@ -293,6 +299,7 @@ CHECKED: dict[str, Check] = {
     "Mesh.from_pydata": _pydata,
     **dict.fromkeys(("FCurve.convert_to_samples", "FCurve.convert_to_keyframes"), _frames),
     "Nodes.new": _node_type,
+    **dict.fromkeys(("Nodes.remove", *(f"{zone}Input.pair_with_output" for zone in ZONES)), _zones),
     "StripModifiers.new": _strip_modifier,
     **dict.fromkeys(("StripModifiers.remove", "StripModifiers.clear"), _sequencer_scene),
     "RetimingKeys.add": _retiming,

@@ -20,6 +20,7 @@ def _new_link(host: BlenderHost, links: Any, _name: str) -> Any:
     """Return `NodeLinks.new`: a new link may replace an input's old one, and change the type of a reroute."""
 
     def new(*args: Any, **kwargs: Any) -> Any:
+        host.geometry.zone()
         before, moves = len(links), True
         try:
             link = links.new(*args, **kwargs)

@@ -12,10 +12,11 @@ from typing import Any, Final
 import bpy
 
 from ....base.per_type import is_static
-from ...guard.seam import BlenderHost, Writer
+from ...growth.vectors import KINDS
+from ...guard.seam import BlenderHost, Reader, Writer
 from ..plain_values import are_finite, as_plain, has_nan, held_items
 
-__all__ = ("check_items", "check_value", "finite_writer", "is_limited")
+__all__ = ("check_items", "check_value", "finite_writer", "is_limited", "noting_reader")
 
 _LARGEST: Final = 3.4028234663852886e38
 """The largest number of 32 bits: RNA's limit of a property without one."""
@@ -27,6 +28,23 @@ def is_limited(kind: type, prop: Any) -> bool:
     if prop is None or prop.type != "FLOAT":
         return False
     return prop.hard_min > -_LARGEST or prop.hard_max < _LARGEST or issubclass(kind, _ANIMATING)
+
+
+def noting_reader(kind: type, prop: Any, read: Reader) -> Reader:
+    """Return the reader of a limited property: that of vectors notes each one, whose numbers a script may then set.
+
+    Of the types of keyframes and of modifiers of F-curves, `growth.curves` looks at the numbers themselves.
+    """
+    if not prop.is_array or prop.subtype == "NONE" or issubclass(kind, _ANIMATING):
+        return read
+
+    def noted(host: BlenderHost, value: Any, name: str) -> Any:
+        found = read(host, value, name)
+        if type(found) in KINDS:
+            host.geometry.vectors.note(found)
+        return found
+
+    return noted
 
 
 def finite_writer(write: Writer | None) -> Writer:

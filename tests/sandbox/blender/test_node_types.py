@@ -70,7 +70,7 @@ def test_such_a_node_is_refused(keyword: str, kind: str) -> None:
 
 
 _ENDS = frozenset({"GeometryNodeRepeatOutput", "GeometryNodeSimulationOutput"})
-"""Ends of zones: one without the other end crashes Blender 5.2 for another reason than an index."""
+"""Ends of zones: one without a beginning crashes Blender 5.2; `growth/test_zones.py` tests that it is refused."""
 
 
 def _types() -> list[str]:

@@ -5,15 +5,20 @@ from __future__ import annotations
 
 import array
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import MagicMock
 
 import bpy
+import mathutils
 import numpy as np
 import pytest
-from bl_ext.user_default.mcp_bridge.base.errors import HandlerError
+from bl_ext.user_default.mcp_bridge.base.errors import HandlerError, PolicyError
 from bl_ext.user_default.mcp_bridge.sandbox.blender.access import SESSION, members
 from bl_ext.user_default.mcp_bridge.sandbox.blender.plain_values import has_nan
 from bl_ext.user_default.mcp_bridge.sandbox.blender.properties.limits import is_limited
+from bl_ext.user_default.mcp_bridge.sandbox.growth.vectors import KINDS
+from bl_ext.user_default.mcp_bridge.sandbox.run.undo import UndoStep
 
 from support.sandboxing.scripts import result
 
@@ -50,6 +55,35 @@ def test_each_limited_property_refuses_nan() -> None:
     assert len(seen) > 1000
     assert {"Camera.lens", "Mesh.remesh_voxel_size", "Object.color", "SplinePoint.radius"} <= seen
     assert {"Keyframe.co", "FModifierGenerator.coefficients"} <= seen
+
+
+def test_each_limited_vector_is_noted_when_a_script_reads_it() -> None:
+    seen = set()
+    for kind, prop, access in _properties():
+        if is_limited(kind, prop) and prop.is_array and not issubclass(kind, _LOOKED_AT):
+            host, vector = MagicMock(), mathutils.Vector((1.0, 2.0))
+            if prop.subtype == "NONE":
+                continue
+            assert access.read is not None
+            assert not access.plain_read
+            access.read(host, SimpleNamespace(**{prop.identifier: vector}), prop.identifier)
+            host.geometry.vectors.note.assert_called_once_with(vector)
+            seen.add(f"{kind.__name__}.{prop.identifier}")
+    assert len(seen) > 500
+    assert {"Light.color", "Node.location", "ClothSettings.gravity"} <= seen
+
+
+_LOOKED_AT = (bpy.types.Keyframe, bpy.types.FModifier)
+"""Types whose numbers `growth.curves` looks at."""
+
+
+def test_arrays_without_a_subtype_are_no_vectors() -> None:
+    for size in (2, 3, 4, 9, 16):
+        bpy.types.Scene.of_a_test = bpy.props.FloatVectorProperty(size=size, subtype="NONE")
+        try:
+            assert type(bpy.context.scene.of_a_test) not in KINDS
+        finally:
+            del bpy.types.Scene.of_a_test
 
 
 def test_what_blender_does_not_limit_is_still_written_natively() -> None:
@@ -108,6 +142,63 @@ keys = keyed.keyframe_points
 def test_nan_is_an_error_of_the_script(way: str) -> None:
     with pytest.raises(HandlerError, match=r"ValueError: .* not a number: set a finite one"):
         result(_START + _WAYS[way])
+
+
+_IN_PLACE = {
+    "component": "light.color.r = nan",
+    "of a vector": "node.location.x = nan",
+    "item": "light.color[1] = nan",
+    "slice": "light.color[1:] = (nan, nan)",
+    "component of a vector that it keeps": "kept = light.color\nbpy.context.view_layer.update()\nkept.b = nan",
+    "augmented": "colour = light.color\ncolour *= nan",
+    "augmented component": "light.color.g += nan",
+    "several components": "node.location.xy = nan, 1",
+    "hue": "light.color.h = nan",
+    "infinite": "colour = light.color\ncolour.r = 0\ncolour *= 1e300\ncolour *= 1e300",
+    "setattr": "setattr(light.color, 'r', nan)",
+    "loop": "for light.color.r in (nan,): pass",
+    "path": "light.path_resolve('color').r = nan",
+    "of a known struct": "bpy.data.lights[0].color.r = nan",
+    "of many": "for each in range(500):\n    node.location.x = nan if each == 499 else each",
+}
+
+
+@pytest.mark.parametrize("way", _IN_PLACE)
+@pytest.mark.parametrize(
+    "after", ["", "\nbpy.ops.object.select_all()", "\nbpy.context.evaluated_depsgraph_get()"]
+)
+def test_nan_in_a_vector_of_blenders_ends_the_run(way: str, after: str) -> None:
+    with pytest.raises(
+        PolicyError, match=r"Light\.color|ShaderNodeMath\.location.* \(NaN\).*: set a finite one"
+    ):
+        result(f"{_START}{_IN_PLACE[way]}{after}")
+
+
+@pytest.mark.parametrize("way", _IN_PLACE)
+def test_a_failed_script_leaves_no_nan_to_the_roll_back(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[float] = []
+
+    def roll_back(step: UndoStep) -> None:
+        seen.extend(bpy.data.lights[0].color)
+        seen.extend(
+            number for tree in bpy.data.node_groups for node in tree.nodes for number in node.location
+        )
+        rolled_back(step)
+
+    rolled_back = UndoStep.roll_back
+    monkeypatch.setattr(UndoStep, "roll_back", roll_back)
+    with pytest.raises((HandlerError, PolicyError)):
+        result(f"{_START}{_IN_PLACE[way]}\n1 / 0")
+    assert seen
+    assert not has_nan(seen)
+
+
+def test_finite_numbers_are_written_to_vectors() -> None:
+    assert result(
+        _START
+        + "light.color.r = 0.25\nlight.color[1] = 0.5\nlight.color *= 0.5\nnode.location.x = float('inf')\n"
+        "node.location.x = 7\nbpy.data.node_groups.remove(node.id_data)\nresult = [*light.color]"
+    ) == pytest.approx([0.125, 0.25, 0.5])
 
 
 def test_all_other_numbers_are_written_as_always() -> None:
