@@ -71,6 +71,7 @@ def _converted_in_mode() -> str:
 
 #: Functions that say why an operator would crash now and what to do, or "".
 CRASHING: Final[Mapping[str, Callable[[], str]]] = {
+    "gpencil.reproject": lambda: "this Blender crashes: set the positions of the points, stroke.points[…].co",
     "mesh.colors_reverse": _colours_by_corner,
     "mesh.colors_rotate": _colours_by_corner,
     "mesh.loopcut": _loop_cut_unseen,
