@@ -145,7 +145,7 @@ class UndoStep:
         with _witnessed(_BEFORE + self._token):
             _push(self._title)
             if began:  # the push may have completed a step of Blender's own, which does not hold the scene
-                undo_steps.replace(self._title)
+                undo_steps.push_grouped(self._title)
         self._digest = digest()
         self._before.enter()
 
@@ -157,7 +157,7 @@ class UndoStep:
         modes = Modes.leave()
         undo_steps.finish()
         with _witnessed(self._token):
-            (undo_steps.replace if self._may_replace else _push)(self._title)
+            (undo_steps.push_grouped if self._may_replace else _push)(self._title)
         modes.enter()
         bpy.context.view_layer.update()  # otherwise these changes would later count as the user's
         history.name_last_change(self._title.rstrip())
@@ -181,7 +181,9 @@ class UndoStep:
                 )
             del _witness()[_WITNESS]
         differs = compare(self._digest, digest())
-        undo_steps.replace(self._title)  # this also drops the failed state, which Redo must not bring back
+        undo_steps.push_grouped(
+            self._title
+        )  # this also drops the failed state, which Redo must not bring back
         self._before.enter()
         if differs:
             raise UndoFailed(f"the roll-back left differences: {'; '.join(differs[:5])}")

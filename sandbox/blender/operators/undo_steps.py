@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-__all__ = ("begin", "finish", "may_make", "push", "replace", "settle")
+__all__ = ("begin", "finish", "may_make", "push", "push_grouped", "settle")
 
 _MODES: Final = frozenset({"SCULPT", "PAINT_VERTEX"})
 _MODULES: Final = ("image.", "texture.")
@@ -29,7 +29,7 @@ def push(name: str) -> bool:
     return bpy.ops.ed.undo_push(message=name) == {"FINISHED"}
 
 
-def replace(*names: str) -> None:
+def push_grouped(*names: str) -> None:
     """Make an undo step of each name. It replaces the last step if that has the same name, and drops the redo steps.
 
     Blender does so for an operator of an undo group; the group's name cannot be changed once it is registered.
@@ -67,7 +67,7 @@ def _drop(*names: str) -> None:
     edit, dirty = preferences.edit, preferences.is_dirty
     steps, edit.undo_steps = edit.undo_steps, 0
     try:
-        replace(*names)
+        push_grouped(*names)
     finally:
         edit.undo_steps = steps
         preferences.is_dirty = dirty
