@@ -13,7 +13,9 @@ __all__ = ("ZONES", "check_zones", "unpaired")
 
 #: What the two nodes of each type of zone are called, without `Input` and `Output`.
 ZONES: Final = frozenset(
-    "GeometryNodeForeachGeometryElement GeometryNodeRepeat GeometryNodeSimulation NodeClosure".split()
+    """
+    GeometryNodeClosure GeometryNodeForeachGeometryElement GeometryNodeRepeat GeometryNodeSimulation NodeClosure
+    """.split()
 )
 _BEGINS: Final = frozenset(f"{zone}Input" for zone in ZONES)
 _ENDS: Final = frozenset(f"{zone}Output" for zone in ZONES)

@@ -69,6 +69,15 @@ def _converted_in_mode() -> str:
     )
 
 
+def _paths_of_sculpted() -> str:
+    if not (5, 0) <= bpy.app.version < (5, 2) or bpy.context.mode != "SCULPT":
+        return ""
+    return (
+        "this Blender crashes at the next undo step in sculpt mode: first call "
+        "bpy.ops.object.mode_set(mode='OBJECT')"
+    )
+
+
 #: Functions that say why an operator would crash now and what to do, or "".
 CRASHING: Final[Mapping[str, Callable[[], str]]] = {
     "gpencil.reproject": lambda: "this Blender crashes: set the positions of the points, stroke.points[…].co",
@@ -77,6 +86,9 @@ CRASHING: Final[Mapping[str, Callable[[], str]]] = {
     "mesh.loopcut": _loop_cut_unseen,
     "object.convert": _converted_in_mode,
     "object.modifier_copy_to_selected": _others_without_modifiers,
+    **dict.fromkeys(
+        ("object.paths_calculate", "object.paths_update", "object.paths_update_visible"), _paths_of_sculpted
+    ),
     **dict.fromkeys(
         """
         transform.bbone_resize transform.mirror transform.push_pull transform.resize transform.rotate transform.shear

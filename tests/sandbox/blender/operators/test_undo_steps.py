@@ -16,6 +16,7 @@ import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.base.errors import HandlerError
 from bl_ext.user_default.mcp_bridge.sandbox.blender.operators import undo_steps
+from bl_ext.user_default.mcp_bridge.sandbox.blender.operators.crashing import why_crashing
 from bl_ext.user_default.mcp_bridge.sandbox.facts.policy import policy
 from bl_ext.user_default.mcp_bridge.sandbox.run import execute, undo
 
@@ -88,7 +89,7 @@ def _possible(state: str) -> list[str]:
                 possible = _native(idname).poll("EXEC_DEFAULT")
             except Exception:
                 possible = False  # this Blender does not have it, or its own code fails
-            if possible:
+            if possible and not why_crashing(idname, {}):
                 found.append(idname)
     return found
 
