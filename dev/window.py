@@ -3,8 +3,9 @@
 
     .venv/bin/python dev/window.py [--only SUITE] [PYTEST-ARGUMENT …]
 
-Without a path among the arguments, it runs all of tests/window. It tests the roots at the same time: tests of a screen
-wait most of the time, and each root has its own screen, folders and pictures.
+Without a path among the arguments, it runs all of tests/window; tests in many sizes and workspaces (`IN_EACH_SIZE`) run
+with the last suite alone. It tests the roots at the same time: tests of a screen wait most of the time, and each root
+has its own screen, folders and pictures.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ import debian_root
 from blenders import ROOT, cache_lock
 
 __all__ = ("run_tests",)
+
+#: Tests in many sizes, scales and workspaces, which take almost half of the time: they run with the last suite alone.
+IN_EACH_SIZE = ("tests/window/test_assets_looks.py", "tests/window/test_noticed.py")
 
 
 def run_tests(suites: Sequence[str], arguments: Sequence[str], home: str = "tests/window") -> list[str]:
@@ -48,6 +52,8 @@ def _run(suite: str, arguments: Sequence[str], home: str) -> bool:
     print(f"── Debian {suite}: {version.partition(chr(10))[0]}", flush=True)
     started = time.monotonic()
     paths = [] if any(argument.startswith("tests/") for argument in arguments) else [home]
+    if paths and suite != debian_root.SUITES[-1]:
+        paths += [f"--ignore={path}" for path in IN_EACH_SIZE]
     pytest = [sys.executable, "-m", "pytest", *paths, *arguments]
     env = os.environ | {"MCP_BRIDGE_SUITE": suite}
     with subprocess.Popen(

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 import matrix
+import window
 from blenders import ROOT
 
 _BLENDERS = {"bpy", "bmesh", "mathutils", "gpu", "bpy_extras", "addon_utils", "numpy"}
@@ -28,6 +29,10 @@ def test_a_room_that_is_left_out_knows_nothing_of_blender(room: str) -> None:
     assert (ROOT / "tests" / room).is_dir()
     assert len(list((ROOT / room).rglob("*.py"))) > 2
     assert [found for found in _imported(room) if found[1] in _BLENDERS] == []
+
+
+def test_tests_of_windows_that_one_suite_runs_are_there() -> None:
+    assert all((ROOT / path).is_file() for path in window.IN_EACH_SIZE)
 
 
 @pytest.mark.parametrize("name", [*matrix.CHECKOUT, *matrix.BY_OTHERS, *matrix.OF_NUMPY])
