@@ -43,7 +43,12 @@ class LoopCalls:
             self._wake = partial(self._writer.send, b"\0")
 
     def close(self) -> None:
-        """Close the sockets. From then on `call_soon_threadsafe` wakes the loop, as long as it runs."""
+        """Close the sockets. From then on `call_soon_threadsafe` wakes the loop, as long as it runs.
+
+        Does nothing the second time: the server stops before its loop ends, and again when it ends.
+        """
+        if self._reader.fileno() == -1:
+            return
         self._wake = self._wake_by_asyncio
         with contextlib.suppress(NotImplementedError):
             self._loop.remove_reader(self._reader)

@@ -38,6 +38,7 @@ def test_serves_where_the_environment_says_until_ctrl_c() -> None:
         process.communicate()
     assert process.returncode == 0, errors
     assert "Bearer a-token-of-the-test" in printed
+    assert "Traceback" not in printed + errors, "it did not stop cleanly"
 
 
 def test_blender_that_is_not_there_is_an_error() -> None:

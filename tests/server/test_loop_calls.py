@@ -87,6 +87,7 @@ def test_what_comes_while_it_is_closed_is_called_all_the_same(loop_of: Any) -> N
         late = asyncio.Event()
         await asyncio.to_thread(calls.soon, late.set)
         await asyncio.wait_for(late.wait(), 10)
+        calls.close()  # the server closes it before its loop ends, and when it ends
 
     with asyncio.Runner(loop_factory=loop_of) as runner:
         runner.run(work())
