@@ -13,9 +13,9 @@ from . import redraw, state
 
 if TYPE_CHECKING:
     from ..approvals.request import Entry
-    from ..scene import events
+    from ..scene import events, override
 else:
-    events = late("scene.events")
+    events, override = late("scene.events"), late("scene.override")
 
 __all__ = ("close_ended", "is_long", "is_unchanged", "open_window", "request_of")
 
@@ -84,7 +84,7 @@ def close_ended() -> None:
 def _close(name: str) -> None:
     text = bpy.data.texts.get(name)
     for window in [window for window in bpy.context.window_manager.windows if _shows(window, text)]:
-        with bpy.context.temp_override(window=window):
+        with override.pausing_override(window=window):
             bpy.ops.wm.window_close()
     _remove(text)
 

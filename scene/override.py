@@ -5,7 +5,7 @@
 lock. When it reads a member of the context, Blender looks it up in the arguments of `temp_override`, and takes the
 lock only if no thread is in the interpreter. Up to Python 3.11 that check means any thread, so Blender uses Python
 objects at the same time as the thread that has the lock (`BPY_context_member_get`, `PyC_IsInterpreterActive`; seen in
-4.2, 4.5 and 5.0).
+4.2, 4.5 and 5.0). So `Place` removes the arguments, and `pausing_override` has our threads pause meanwhile.
 """
 
 from __future__ import annotations
@@ -14,14 +14,33 @@ import ctypes
 import gc
 import operator
 import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Final
 
 import bpy
 
-__all__ = ("PLACES", "Place")
+from ..base.process import threads
+
+__all__ = ("PLACES", "Place", "beside_no_thread", "pausing_override")
 
 PLACES: Final = frozenset({"window", "area", "region"})
 """The arguments that `temp_override` sets in the context itself; Blender looks all others up in its arguments."""
+
+_LOOKS_BESIDE_THREADS = sys.version_info < (3, 12)
+_NO_PAUSE = nullcontext()
+
+
+def beside_no_thread() -> AbstractContextManager[None]:
+    """Pause the threads of `threads.pausable` where Blender looks into an override without the interpreter's lock."""
+    return threads.paused() if _LOOKS_BESIDE_THREADS else _NO_PAUSE
+
+
+@contextmanager
+def pausing_override(**members: Any) -> Iterator[None]:
+    """Override members of the context for short work of our own, in which our threads pause if Blender needs that."""
+    with beside_no_thread(), bpy.context.temp_override(**members):
+        yield
 
 
 class Place:

@@ -7,15 +7,13 @@ layer of another, and continues to use what was removed.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
 import bpy
 
-from ...base.process import threads
-from ...scene.override import PLACES, Place
+from ...scene.override import PLACES, Place, beside_no_thread
 from ..facts.members import names, rows
 from ..guard.audit import may_raise
 from ..guard.facade import Facade, hide
@@ -130,8 +128,6 @@ def _plain_overrides(host: BlenderHost) -> frozenset[str]:
 
 #: Operators crash Blender without these: a None in their place means the current ones.
 _NEEDED = frozenset({"scene", "view_layer"})
-#: Up to Python 3.11, Blender looks into an override without the interpreter's lock (see `Place`).
-_LOOKS_BESIDE_THREADS = sys.version_info < (3, 12)
 _NO_PAUSE = nullcontext()
 
 
@@ -162,9 +158,8 @@ class Overrides:
 
     def beside_no_thread(self) -> AbstractContextManager[None]:
         """Return the context for an operator: it pauses our threads if Blender looks into an override's values."""
-        if self.active and _LOOKS_BESIDE_THREADS and any(_about(each).inspected for each in self.active):
-            return threads.paused()
-        return _NO_PAUSE
+        inspected = self.active and any(_about(each).inspected for each in self.active)
+        return beside_no_thread() if inspected else _NO_PAUSE
 
     def drop_removed(self) -> None:
         """End all overrides after something that one of them holds was removed."""

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import bpy
 
+from ....scene.override import pausing_override
 from ...facts.reasons import instead_of
 from ...guard.facade import bind
 from ...guard.seam import BlenderHost
@@ -78,7 +79,7 @@ def _simulate(host: BlenderHost, caches: list[Any], keep: bool) -> set[str]:
             host.geometry.check_touched(float(frame))
             scene.frame_set(frame)
         for cache in caches if keep else ():
-            with bpy.context.temp_override(point_cache=cache):
+            with pausing_override(point_cache=cache):
                 bpy.ops.ptcache.bake_from_cache()
     finally:
         host.after_operator("ptcache.bake")

@@ -163,13 +163,13 @@ def _run(call: _Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> set[str]
         host.keep_pixels(image)
     try:
         with host.overrides.beside_no_thread():
-            result: set[str] = native(*context, **kwargs)
+            try:
+                result: set[str] = native(*context, **kwargs)
+            finally:
+                if may_make_steps or undo_steps.may_make():
+                    undo_steps.settle(native)
     finally:
-        try:
-            if may_make_steps or undo_steps.may_make():
-                undo_steps.settle(native)
-        finally:
-            host.after_operator(idname)
+        host.after_operator(idname)
     return result
 
 

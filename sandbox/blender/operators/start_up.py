@@ -13,6 +13,8 @@ from typing import Any, Final
 
 import bpy
 
+from ....scene.override import pausing_override
+
 __all__ = ("empty", "fill")
 
 _KEPT: Final = frozenset(
@@ -160,7 +162,7 @@ def _cube() -> bpy.types.Mesh:
 
 def _add_physics(made: Any) -> None:
     """Give an object settings of physics, all of them off: an old Blender has stored these in the start-up file."""
-    with bpy.context.temp_override(object=made, active_object=made):
+    with pausing_override(object=made, active_object=made):
         bpy.ops.object.forcefield_toggle()
     made.field.type, made.field.wind_factor = "NONE", 1.0
     if made.collision is not None:

@@ -5,16 +5,19 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import bpy
 import pytest
+from bl_ext.user_default.mcp_bridge.base import errors
 from bl_ext.user_default.mcp_bridge.base.errors import HandlerError, LimitExceeded, PolicyError
 from bl_ext.user_default.mcp_bridge.sandbox.blender.operators.crashing import why_crashing
 from bl_ext.user_default.mcp_bridge.sandbox.blender.operators.instead import INSTEAD
 from bl_ext.user_default.mcp_bridge.sandbox.blender.operators.ops import steps
 from bl_ext.user_default.mcp_bridge.sandbox.facts.policy import policy
 from bl_ext.user_default.mcp_bridge.sandbox.run import execute
+from bl_ext.user_default.mcp_bridge.scene import override
 
 from support.running import fork
 from support.sandboxing.scripts import result
@@ -220,3 +223,63 @@ def test_objects_are_converted_in_object_mode() -> None:
         result(f"{start}bpy.ops.object.convert(target='MESH')\nresult = len(bpy.context.object.modifiers)")
         == 0
     )
+
+
+def _calls_in_overrides(mode: str) -> tuple[set[str], set[str]]:
+    """Call every operator within an override; return those called there, and those called while no thread paused."""
+    here: Any = bpy.context
+    here.object.modifiers.new("m", "CLOTH").point_cache.frame_end = 2
+    bpy.ops.object.mode_set(mode=mode)
+    inside, beside, pauses = set(), set(), [0]
+
+    @contextlib.contextmanager
+    def paused() -> Iterator[None]:
+        pauses[0] += 1
+        yield
+        pauses[0] -= 1
+
+    module: Any = bpy.ops
+    native = module._op_call
+
+    def call(idname: str, *rest: Any) -> set[str]:
+        if here.active_object == here.view_layer.objects.active and not hasattr(here, "point_cache"):
+            answer: set[str] = native(idname, *rest)
+            return answer
+        inside.add(idname)
+        if not pauses[0]:
+            beside.add(idname)
+        return {"FINISHED"}
+
+    module._op_call, override.threads.paused, override._LOOKS_BESIDE_THREADS = call, paused, True
+    for idname in [*(idname for idname, _rna in _operators()), "ptcache.bake_all"]:
+        execute._rate.clear()
+        with contextlib.suppress(errors.BridgeError):  # it is refused, or needs arguments
+            result(
+                "with bpy.context.temp_override(active_object=bpy.data.objects['Camera']):\n"
+                f"    bpy.ops.{idname}({'bake=True' if idname in INSTEAD else ''})"
+            )
+    return inside, beside
+
+
+@pytest.mark.parametrize("mode", ["OBJECT", "SCULPT"])
+def test_every_operator_in_an_override_is_called_while_our_threads_pause(mode: str) -> None:
+    """Beside a thread at work, Blender up to 5.0 crashes (`scene/override.py`)."""
+    inside, beside = fork.run(_calls_in_overrides, mode)
+    assert len(inside) > 300
+    assert "ptcache.bake_from_cache" in inside
+    assert "ed.undo_push" in inside
+    assert beside == set()
+
+
+def test_our_own_overrides_are_made_in_one_place() -> None:
+    root = Path(override.__file__).parent.parent
+    found = {
+        str(path.relative_to(root))
+        for path in root.rglob("*.py")
+        if "context.temp_override(**" in path.read_text()
+        or "with bpy.context.temp_override(" in path.read_text()
+    }
+    assert found == {
+        "sandbox/blender/overrides.py",
+        "scene/override.py",
+    }  # the first names it in its docstring

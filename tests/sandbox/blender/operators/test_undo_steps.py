@@ -19,6 +19,7 @@ from bl_ext.user_default.mcp_bridge.sandbox.blender.operators import undo_steps
 from bl_ext.user_default.mcp_bridge.sandbox.blender.operators.crashing import why_crashing
 from bl_ext.user_default.mcp_bridge.sandbox.facts.policy import policy
 from bl_ext.user_default.mcp_bridge.sandbox.run import execute, undo
+from bl_ext.user_default.mcp_bridge.scene.override import Place
 
 from support.running import fork
 from support.sandboxing.scripts import result
@@ -71,7 +72,7 @@ def _override(kind: str = "VIEW_3D") -> Any:
     area = bpy.context.window.screen.areas[0]
     area.type = kind
     region = next(each for each in area.regions if each.type == "WINDOW")
-    return bpy.context.temp_override(window=bpy.context.window, area=area, region=region)
+    return Place(window=bpy.context.window, area=area, region=region)
 
 
 def _native(idname: str) -> Any:
