@@ -30,8 +30,8 @@ _log = logging.getLogger(__name__)
 
 #: Seconds that closing Blender may wait for all threads. The work that they wait for has ended before.
 _LONGEST_END_S = 5.0
-#: Seconds that the main thread waits for a thread to pause: that thread may be reading a large message.
-_LONGEST_STEP_S = 0.2
+#: Seconds that the main thread waits for all threads to pause: one of them may be reading a large message.
+_LONGEST_STEP_S = 2.0
 
 CallSoon = Callable[[Callable[[], None]], object]
 """Has a certain thread call a function soon. Any thread may use it, as asyncio's `call_soon_threadsafe`."""
@@ -96,11 +96,15 @@ def pausable(call_soon: CallSoon) -> Iterator[None]:
 
 @contextmanager
 def paused() -> Iterator[None]:
-    """Keep the pausable threads from running any Python. A thread that does not pause in time is left running."""
+    """Keep the pausable threads from running any Python. Raises RuntimeError if one does not pause in time."""
     stays = [_Stay(call_soon) for call_soon in tuple(_pausable)]
+    until = time.monotonic() + _LONGEST_STEP_S
     try:
-        for stay in stays:
-            stay.begin()
+        if not all(stay.begin(until) for stay in stays):
+            raise RuntimeError(
+                f"a thread of MCP Bridge was at work for more than {_LONGEST_STEP_S:g} s, and beside it Blender could "
+                "crash in an operator within temp_override(): call it again"
+            )
         yield
     finally:
         for stay in stays:
@@ -136,8 +140,9 @@ class _Stay:
         both: tuple[Callable[[], object], ...] = (self._here.release, self._over.acquire)
         deque(map(operator.call, both), maxlen=0)
 
-    def begin(self) -> None:
-        self._here.acquire(timeout=_LONGEST_STEP_S)
+    def begin(self, until: float) -> bool:
+        """Wait for the thread to pause; return whether it has, or has ended."""
+        return self._here.acquire(timeout=max(0.0, until - time.monotonic()))
 
     def end(self) -> None:
         self._over.release()

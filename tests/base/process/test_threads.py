@@ -116,22 +116,32 @@ def _instruction(ident: int | None) -> tuple[str, int]:
     return frame.f_code.co_qualname, frame.f_lasti
 
 
-def test_one_that_does_not_come_to_pause_is_not_waited_for_long() -> None:
-    """It is deep in work, its loop is closed, or it has ended: what wanted the pause goes on, and so do they."""
+def test_a_thread_that_does_not_pause_in_time_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is deep in work. A thread whose loop is closed has ended. Nobody waits after the error."""
+    monkeypatch.setattr(threads, "_LONGEST_STEP_S", 0.2)
 
     def work() -> list[Any]:
         late: list[Callable[[], None]] = []
         loop = asyncio.new_event_loop()
         loop.close()
-        with threads.pausable(late.append), threads.pausable(loop.call_soon_threadsafe):
-            begin = time.monotonic()
+        with threads.pausable(loop.call_soon_threadsafe):
             with threads.paused():
-                waited = time.monotonic() - begin
+                pass
+            begin = time.monotonic()
+            with (
+                threads.pausable(late.append),
+                pytest.raises(
+                    RuntimeError, match=r"at work for more than 0\.2 s.*temp_override\(\): call it again"
+                ),
+                threads.paused(),
+            ):
+                pytest.fail("the work began beside the thread")
+            waited = time.monotonic() - begin
         late[0]()  # does not wait any more
         with threads.paused():
-            return [waited >= 0.2, waited < 10.0, len(late)]
+            return [0.2 <= waited < 10.0, len(late)]
 
-    assert fork.run(work) == [True, True, 1]
+    assert fork.run(work) == [True, 1]
 
 
 #: What keeps a Blender busy until it is closed.
