@@ -111,7 +111,7 @@ class Imports(dict[str, object]):
     """The values of the import statements of one run, by dotted name: `made`, and views of modules that are refused.
 
     A script may import a module that is refused for a known reason, but use nothing of it. A module that no Blender has
-    raises ModuleNotFoundError, as in Blender; any other name is refused.
+    raises ModuleNotFoundError, and a relative import raises ImportError, as in Blender; any other name is refused.
     """
 
     def __init__(self, guard: Guard, made: Mapping[str, object], allowed: Collection[str]) -> None:
@@ -126,7 +126,8 @@ class Imports(dict[str, object]):
             return self[name]
         root = name.partition(".")[0]
         if root not in _KNOWN:
-            raise ModuleNotFoundError(import_problem(name, self._allowed), name=name)
+            kind = ImportError if name.startswith(".") else ModuleNotFoundError
+            raise kind(import_problem(name, self._allowed), name=name)
         reviewed = (root in self._allowed) != (why_module(root) is not None)
         if why_module(name) is None or not reviewed:
             self._guard.meter.refuse(import_problem(name, self._allowed), code="import")
@@ -185,6 +186,8 @@ def import_problem(name: str, allowed: Collection[str]) -> str:
 
 def import_advice(name: str, allowed: Collection[str]) -> str:
     """Return what to do instead of `import name`: the known reason, the nearest name, or what can be imported."""
+    if name.startswith("."):
+        return "a script belongs to no package: name the module in full"
     if reason := why_module(name):
         return reason
     if near := difflib.get_close_matches(name, allowed, 1, 0.8):

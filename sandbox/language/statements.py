@@ -407,18 +407,17 @@ class Statements(Matching):
         if node.module == "__future__":
             self._annotations_are_text |= any(alias.name == "annotations" for alias in node.names)
             return []
-        if node.level or not node.module:
-            self.refuse(node, "import", "relative imports are not supported", "name the module in full")
-            return []
+        module = "." * node.level + (node.module or "")
         result: list[ast.AST] = []
         for alias in node.names:
-            self._note_import(node, node.module, alias.name)
-            if alias.name == "*":
+            self._note_import(node, module, alias.name)
+            bound = alias.asname or alias.name
+            if bound == "*" and not node.level:
                 self.refuse(node, "import", "import * is for the top of a script", "name what you need")
                 continue
-            bound = alias.asname or alias.name
+            bound = bound if bound != "*" else "_"  # a relative import fails before it binds a name
             self.check_binding(node, bound)
-            value = self.call(hooks.IMPORT_FROM, node, *self._texts(node, node.module, alias.name))
+            value = self.call(hooks.IMPORT_FROM, node, *self._texts(node, module, alias.name))
             result.append(self._bind(bound, value))
         return result
 

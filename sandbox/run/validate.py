@@ -98,6 +98,8 @@ class _Checker:
         self.bound: dict[str, set[str]] = {}
         self._errors: list[Finding] = []
         self._warnings: list[Finding] = []
+        self._tentative_imports: set[tuple[int, int]] = set()
+        """The lines and columns of imports that may never run, or may fail on purpose."""
         self._functions = 0
         """The number of functions around the current node that may never be called."""
         self._called = called_in_any_case(tree)
@@ -105,11 +107,11 @@ class _Checker:
 
     def run(self, compiled: Compiled) -> tuple[list[Finding], list[Finding]]:
         """Return errors and warnings in the order of the source."""
-        for found in compiled.imports:
-            self._import(found)
         self.bound = bound_names(self.tree)
         self.aliases = aliases(self.bound)
         self._walk(self.tree, tentative=False)
+        for found in compiled.imports:
+            self._import(found)
         order = lambda f: (f.line, f.column)  # noqa: E731 - one key for two sorts
         return sorted(self._errors, key=order), sorted(self._warnings, key=order)
 
@@ -128,6 +130,8 @@ class _Checker:
                 self.counts["calls"] += 1
                 self._call(node, tentative)
                 self._builtin(node, tentative)
+            case ast.Import() | ast.ImportFrom() if self._may_not_run(tentative):
+                self._tentative_imports.add((node.lineno, node.col_offset + 1))
             case ast.Attribute():
                 self._attribute(node, tentative)
                 while isinstance(node, ast.Attribute):  # the whole chain was checked at its top
@@ -231,7 +235,11 @@ class _Checker:
             return
         if withheld := self._withheld(path):
             self._say(
-                "policy", f"{withheld} may not be used", node, why_blender(withheld), self._perhaps(tentative)
+                "policy",
+                f"{withheld} may not be used",
+                node,
+                why_blender(withheld),
+                self._may_not_run(tentative),
             )
             return
         if not path.startswith("bpy."):
@@ -261,15 +269,17 @@ class _Checker:
     def _builtin(self, node: ast.Call, tentative: bool) -> None:
         """Report a call of a builtin that a script may not call."""
         if isinstance(node.func, ast.Name) and node.func.id == "open" and node.func.id not in self.bound:
-            self._say("policy", "open() may not be used", node, why_builtin("open"), self._perhaps(tentative))
+            self._say(
+                "policy", "open() may not be used", node, why_builtin("open"), self._may_not_run(tentative)
+            )
 
     def _refused(self, path: str, node: ast.AST, tentative: bool) -> None:
         """Report a member of a module of Python's, or of numpy, that a script may not use."""
         reason = why_refused(path, self.rules.level)
         if reason is not None:
-            self._say("policy", f"{path} may not be used", node, reason, self._perhaps(tentative))
+            self._say("policy", f"{path} may not be used", node, reason, self._may_not_run(tentative))
 
-    def _perhaps(self, tentative: bool) -> bool:
+    def _may_not_run(self, tentative: bool) -> bool:
         """Return whether this code may never run: it is tentative, or inside a function."""
         return tentative or self._functions > 0
 
@@ -337,7 +347,7 @@ class _Checker:
         )
         if self.rna.has_member(struct, name) and not known:
             why = why_property(structs, name)
-            self._say("policy", f"{path}.{name} may not be used", node, why, self._perhaps(tentative))
+            self._say("policy", f"{path}.{name} may not be used", node, why, self._may_not_run(tentative))
 
     def _missing(self, path: str, name: str, known: list[str], node: ast.AST, tentative: bool) -> None:
         near = difflib.get_close_matches(name, known, 3, 0.6)
@@ -360,16 +370,15 @@ class _Checker:
     def _import(self, found: Import) -> None:
         module, member, line, column = found.module, found.member, found.line, found.column
         allowed = self.rules.imports
+        errors = self._warnings if (line, column) in self._tentative_imports else self._errors
         withheld = self._withheld(module if member is None else f"{module}.{member}")
         if withheld and self.rules.has_blender:
-            target = self._warnings if member is None else self._errors
+            target = self._warnings if member is None else errors
             self._add(target, "import", f"{withheld} cannot be used", line, column, why_blender(withheld))
             return
         if module in allowed or (member is not None and f"{module}.{member}" in allowed):
             if member is not None and (reason := why_refused(f"{module}.{member}", self.rules.level)):
-                self._add(
-                    self._errors, "import", f"{module}.{member} cannot be imported", line, column, reason
-                )
+                self._add(errors, "import", f"{module}.{member} cannot be imported", line, column, reason)
             return
         reason, advice = why_module(module), import_advice(module, allowed)
         if reason is not None and member is None:
@@ -377,7 +386,7 @@ class _Checker:
             return
         if not self.rules.has_blender and module.partition(".")[0] in ("bpy", "bmesh", "mathutils"):
             advice = f"the level {self.rules.level!r} has no Blender"
-        self._add(self._errors, "import", f"{module!r} cannot be imported", line, column, advice)
+        self._add(errors, "import", f"{module!r} cannot be imported", line, column, advice)
 
     def _say(self, code: str, message: str, node: ast.AST, advice: str, tentative: bool) -> None:
         target = self._warnings if tentative else self._errors

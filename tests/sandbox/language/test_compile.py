@@ -421,7 +421,6 @@ REFUSED = [
     ("__file__ = 1", "name", 1, "'__file__' cannot be bound"),
     ("__loader__", "name", 1, "'__loader__' is not available"),
     ("x.__file__", "attribute", 1, "a script has no files"),
-    ("from . import x", "import", 1, "relative imports"),
     ("class A(metaclass=type): pass", "syntax", 1, "class keyword 'metaclass'"),
     ("class A(x=1): pass", "syntax", 1, "class keyword 'x'"),
     ("class A:\n    def __getattr__(self, n): pass", "name", 2, "may not define '__getattr__'"),

@@ -109,6 +109,36 @@ def test_honest_scripts_are_valid(case: Honest, index: rna.RnaIndex) -> None:
     assert found.is_valid or not run_honest(case, plain).ok, [str(e) for e in found.errors]
 
 
+_FAILING_IMPORTS = (
+    "import no_such.package",
+    "from no_such_package import x",
+    "from scipy import linalg",
+    "from . import parts",
+    "from .parts import *",
+    "from os import remove",
+    "from bpy.app.handlers import persistent",
+)
+_NOT_CERTAIN = (
+    "try:\n    {}\nexcept ImportError:\n    x = None",
+    "try:\n    import math\nexcept ImportError:\n    {}",
+    "def never():\n    {}",
+    "if len(bpy.data.objects) > 10 ** 6:\n    {}",
+)
+
+
+@pytest.mark.parametrize("statement", _FAILING_IMPORTS)
+def test_an_import_that_fails_is_an_error_only_where_it_certainly_runs(
+    statement: str, index: rna.RnaIndex
+) -> None:
+    assert not check(statement, index).is_valid
+    for around in _NOT_CERTAIN:
+        if statement.endswith("*") and around.startswith("def"):
+            continue  # Python itself does not allow it
+        found = check(around.format(statement), index)
+        assert found.is_valid, [str(each) for each in found.errors]
+        assert "import" in [each.code for each in found.warnings]
+
+
 # --- what scripts do not get, before any run -----------------------------------------------------------------
 
 IN_MAIN = "def main():\n    {}\nmain()"

@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import io
 import posixpath
+import re
 
 import pytest
 
@@ -298,6 +299,17 @@ def test_what_blender_does_not_bring_is_not_found() -> None:
     )
     assert "no_such_package is not allowed" in ran["result"]
     assert ran["result"].endswith("no_such_package.part")
+
+
+@pytest.mark.parametrize(
+    "statement", ["from . import x", "from .parts import x as y", "from ..a.b import x", "from .a import *"]
+)
+def test_a_relative_import_fails_as_in_blender(statement: str) -> None:
+    ran = run(
+        f"try:\n    {statement}\nexcept ImportError as error:\n    result = str(error)\n"
+        "def never():\n    from .parts import x\n    return x"
+    )
+    assert re.fullmatch(r"import \.\S* is not allowed: a script belongs to no package: .*", ran["result"])
 
 
 @pytest.mark.parametrize(
