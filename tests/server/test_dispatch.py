@@ -12,7 +12,7 @@ import pytest
 from bl_ext.user_default.mcp_bridge.base import main_thread
 from bl_ext.user_default.mcp_bridge.base.errors import LimitExceeded
 from bl_ext.user_default.mcp_bridge.base.telemetry import tracing
-from bl_ext.user_default.mcp_bridge.server import dispatch
+from bl_ext.user_default.mcp_bridge.server import link
 from bl_ext.user_default.mcp_bridge.server.dispatch import Connection, Dispatcher
 from bl_ext.user_default.mcp_bridge.server.protocol.actions import Send
 from bl_ext.user_default.mcp_bridge.server.protocol.context import Call, RequestContext
@@ -436,7 +436,7 @@ def _finder(dispatcher: Dispatcher) -> None:
 
 
 def test_a_client_that_lists_again_is_answered_once_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dispatch, "LIST_AGAIN_S", 3600.0)
+    monkeypatch.setattr(link, "LIST_AGAIN_S", 3600.0)
 
     async def work(dispatcher: Dispatcher) -> None:
         _finder(dispatcher)
@@ -453,7 +453,7 @@ def test_a_client_that_lists_again_is_answered_once_it_has(monkeypatch: pytest.M
 
 
 def test_a_client_that_never_lists_again_is_answered_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dispatch, "LIST_AGAIN_S", 0.05)
+    monkeypatch.setattr(link, "LIST_AGAIN_S", 0.05)
 
     async def work(dispatcher: Dispatcher) -> None:
         _finder(dispatcher)
@@ -465,7 +465,7 @@ def test_a_client_that_never_lists_again_is_answered_after_a_while(monkeypatch: 
 
 
 def test_a_client_that_cannot_be_told_waits_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dispatch, "LIST_AGAIN_S", 3600.0)
+    monkeypatch.setattr(link, "LIST_AGAIN_S", 3600.0)
 
     async def work(dispatcher: Dispatcher) -> None:
         _finder(dispatcher)
