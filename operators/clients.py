@@ -15,7 +15,7 @@ from ..base.errors import BridgeError, ExternalServiceError
 from . import dialog_size, state
 
 if TYPE_CHECKING:
-    from ..server.clients import authenticator
+    from ..server.clients import token_store
     from ..server.clients.config import files, snippets, table
 else:
     files, snippets, table = (
@@ -307,7 +307,7 @@ def _proposed(kind: "table.ClientKind", token: str) -> "files.Change":
     return files.connect(kind, path, snippets.entry(kind, "stdio", state.here(), token))
 
 
-def _written(kind: "table.ClientKind") -> "list[authenticator.Entry]":
+def _written(kind: "table.ClientKind") -> "list[token_store.Entry]":
     """The entries of this client that were written into its file and are still good."""
     return [
         entry
@@ -316,7 +316,7 @@ def _written(kind: "table.ClientKind") -> "list[authenticator.Entry]":
     ]
 
 
-def _entry(client_id: str) -> "authenticator.Entry | None":
+def _entry(client_id: str) -> "token_store.Entry | None":
     return next((entry for entry in state.view.clients if entry.id == client_id), None)
 
 

@@ -34,14 +34,14 @@ if TYPE_CHECKING:
     from ..rendering.farms import targets
     from ..sandbox import confinement as supervisor
     from ..scene import events
-    from ..server.clients import authenticator, discovery
+    from ..server.clients import discovery, token_store
     from ..server.clients.config import files, snippets, table
 else:
     approvals, approval_queue = late("approvals"), late("approvals.approval_queue")
     events, supervisor, targets = map(
         late, ("scene.events", "sandbox.confinement", "rendering.farms.targets")
     )
-    authenticator, discovery = (late(f"server.clients.{name}") for name in ("authenticator", "discovery"))
+    discovery, token_store = (late(f"server.clients.{name}") for name in ("discovery", "token_store"))
     files, snippets, table = (
         late(f"server.clients.config.{name}") for name in ("files", "snippets", "table")
     )
@@ -113,9 +113,9 @@ def running_bridge() -> Any:
     return module.current() if module else None
 
 
-def store() -> authenticator.TokenStore:
+def store() -> token_store.TokenStore:
     """The list of this user's clients."""
-    return authenticator.TokenStore(discovery.user_folder() / "clients.json")
+    return token_store.token_store()
 
 
 #: The list that is looked at every second: it reads its file again only after a change.
@@ -345,7 +345,7 @@ def _age(seconds: float) -> str:
     return f"{minutes // 60} h" if minutes >= 60 else f"{minutes} min" if minutes else "now"
 
 
-def _notices(clients: tuple[authenticator.Entry, ...], bridge: Any) -> tuple[snippets.Notice, ...]:
+def _notices(clients: tuple[token_store.Entry, ...], bridge: Any) -> tuple[snippets.Notice, ...]:
     if not clients:
         return ()
     others = {instance.port for instance in discovery.instances() if instance.pid != os.getpid()}

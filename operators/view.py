@@ -12,7 +12,7 @@ from ..base import settings
 if TYPE_CHECKING:
     from ..approvals.request import Entry as Request
     from ..sandbox.confinement.process import Confinement
-    from ..server.clients import authenticator
+    from ..server.clients import token_store
     from ..server.clients.config import snippets, table
     from . import target_jobs
 
@@ -50,7 +50,7 @@ class View:
     open_to_network: bool = False
     error: str = ""
     connected: tuple[str, ...] = ()
-    clients: tuple[authenticator.Entry, ...] = ()
+    clients: tuple[token_store.Entry, ...] = ()
     #: Programs (name, code) that ask for access.
     asking: tuple[tuple[str, str], ...] = ()
     notices: tuple[snippets.Notice, ...] = ()

@@ -13,8 +13,8 @@ from . import confinement, connecting, jobs, preferences, requests, review, sett
 from .text import paragraph
 
 if TYPE_CHECKING:
-    from ..server.clients.authenticator import Entry
     from ..server.clients.config.snippets import Notice
+    from ..server.clients.token_store import Entry
 
 __all__ = ("SECURITY", "register", "unregister")
 

@@ -38,8 +38,9 @@ from ..sandbox.run import undo
 from ..scene import events
 from . import libraries, telemetry
 from .clients import discovery
-from .clients.authenticator import ENVIRONMENT_CLIENT, LOCAL_CLIENT, Authenticator, TokenStore, new_token
+from .clients.authenticator import ENVIRONMENT_CLIENT, LOCAL_CLIENT, Authenticator
 from .clients.pairing import Pairings
+from .clients.token_store import new_token, token_store
 
 if TYPE_CHECKING:
     from ..base.settings import Settings
@@ -136,11 +137,6 @@ def status() -> Status:
             "failed", error="The server has ended by itself; the log says why. Stop and start it again."
         )
     return Status("running", _bridge.url, tuple(_bridge.app.clients()))
-
-
-def token_store() -> TokenStore:
-    """Return the user's store of client tokens."""
-    return TokenStore(discovery.user_folder() / "clients.json")
 
 
 def start(chosen: Settings | None = None) -> Bridge:

@@ -16,7 +16,8 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from .authenticator import Entry, Refusal, TokenStore, new_token
+from .authenticator import Refusal
+from .token_store import Entry, TokenStore, new_token
 
 __all__ = ("NotYet", "Pairing", "Pairings")
 

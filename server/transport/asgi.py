@@ -26,7 +26,7 @@ from .shares import Held, Places, Unread
 from .streamable_http import StreamableHttp
 
 if TYPE_CHECKING:
-    from ..clients.authenticator import Client
+    from ..clients.token_store import Client
     from ..protocol.core import Core
 
 MCP, HEALTH, METRICS, PAIR = "/mcp", "/health", "/metrics", "/pair"

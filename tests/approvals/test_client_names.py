@@ -3,11 +3,8 @@
 
 import pytest
 from bl_ext.user_default.mcp_bridge.approvals import client_names
-from bl_ext.user_default.mcp_bridge.server.clients.authenticator import (
-    ENVIRONMENT_CLIENT,
-    LOCAL_CLIENT,
-    Client,
-)
+from bl_ext.user_default.mcp_bridge.server.clients.authenticator import ENVIRONMENT_CLIENT, LOCAL_CLIENT
+from bl_ext.user_default.mcp_bridge.server.clients.token_store import Client
 
 
 def test_a_token_of_its_own_says_who_it_is_whatever_the_client_says() -> None:

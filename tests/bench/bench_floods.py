@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from bl_ext.user_default.mcp_bridge.server.clients.authenticator import TokenStore
+from bl_ext.user_default.mcp_bridge.server.clients.token_store import TokenStore
 
 from support.bench import Row, percentile
 from support.bridges.serving import TOKEN, serving

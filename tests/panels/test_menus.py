@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import pytest
 from bl_ext.user_default.mcp_bridge.operators import state
 from bl_ext.user_default.mcp_bridge.panels import menus
-from bl_ext.user_default.mcp_bridge.server.clients.authenticator import Entry
 from bl_ext.user_default.mcp_bridge.server.clients.config import table
+from bl_ext.user_default.mcp_bridge.server.clients.token_store import Entry
 
 from support.on_screen.layout import draw
 

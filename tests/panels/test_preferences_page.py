@@ -10,7 +10,7 @@ from bl_ext.user_default.mcp_bridge.base.settings import Settings
 from bl_ext.user_default.mcp_bridge.operators import state
 from bl_ext.user_default.mcp_bridge.panels import preferences as root
 from bl_ext.user_default.mcp_bridge.panels import preferences_page
-from bl_ext.user_default.mcp_bridge.server.clients.authenticator import Entry
+from bl_ext.user_default.mcp_bridge.server.clients.token_store import Entry
 
 from support.on_screen.layout import Drawn, layout
 

@@ -11,8 +11,8 @@ import pytest
 from bl_ext.user_default.mcp_bridge.base.settings import Settings
 from bl_ext.user_default.mcp_bridge.operators import state
 from bl_ext.user_default.mcp_bridge.panels import view3d
-from bl_ext.user_default.mcp_bridge.server.clients.authenticator import Entry
 from bl_ext.user_default.mcp_bridge.server.clients.config.snippets import Notice
+from bl_ext.user_default.mcp_bridge.server.clients.token_store import Entry
 
 from support.on_screen.layout import CONTEXT, Drawn, draw, layout
 

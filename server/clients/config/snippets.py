@@ -20,7 +20,7 @@ from .table import NAME, ClientKind, Form
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
-    from ..authenticator import Entry
+    from ..token_store import Entry
 
 __all__ = ("Here", "Notice", "copied", "entry", "link", "notices", "snippet")
 

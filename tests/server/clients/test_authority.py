@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import pytest
 from bl_ext.user_default.mcp_bridge.base.errors import SettingsError
-from bl_ext.user_default.mcp_bridge.server.clients.authenticator import Authenticator, TokenStore
+from bl_ext.user_default.mcp_bridge.server.clients.authenticator import Authenticator
 from bl_ext.user_default.mcp_bridge.server.clients.authority import (
     Authority,
     Names,
     read_authority,
     read_origin,
 )
+from bl_ext.user_default.mcp_bridge.server.clients.token_store import TokenStore
 from hypothesis import example, given
 from hypothesis import strategies as st
 

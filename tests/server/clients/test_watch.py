@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from bl_ext.user_default.mcp_bridge.base.errors import SettingsError
-from bl_ext.user_default.mcp_bridge.server.clients.authenticator import TokenStore
+from bl_ext.user_default.mcp_bridge.server.clients.token_store import TokenStore
 from bl_ext.user_default.mcp_bridge.server.clients.watch import watch
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect

@@ -11,7 +11,7 @@ from typing import Any
 
 import mcp
 import pytest
-from bl_ext.user_default.mcp_bridge.server.clients.authenticator import TokenStore
+from bl_ext.user_default.mcp_bridge.server.clients.token_store import TokenStore
 from mcp_types import CreateMessageResult, ElicitResult, TextContent
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from bl_ext.user_default.mcp_bridge.server.clients.authenticator import TokenStore
+from bl_ext.user_default.mcp_bridge.server.clients.token_store import TokenStore
 
 from support.bench import percentile, samples
 from support.bridges.serving import TOKEN, Served, serving

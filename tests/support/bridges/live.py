@@ -16,7 +16,8 @@ from typing import Any
 
 import anyio
 import httpx2
-from bl_ext.user_default.mcp_bridge.server.clients.authenticator import Authenticator, Client, TokenStore
+from bl_ext.user_default.mcp_bridge.server.clients.authenticator import Authenticator
+from bl_ext.user_default.mcp_bridge.server.clients.token_store import Client, TokenStore
 from bl_ext.user_default.mcp_bridge.server.protocol.context import RequestContext
 from bl_ext.user_default.mcp_bridge.server.protocol.core import Core
 from bl_ext.user_default.mcp_bridge.server.protocol.features import Tool

@@ -4,8 +4,8 @@
 import json
 
 import pytest
-from bl_ext.user_default.mcp_bridge.server.clients.authenticator import Entry
 from bl_ext.user_default.mcp_bridge.server.clients.config import files, snippets, table
+from bl_ext.user_default.mcp_bridge.server.clients.token_store import Entry
 
 HERE = snippets.Here(
     python="/opt/blender/4.2/python/bin/python3.11",
