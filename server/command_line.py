@@ -22,7 +22,7 @@ import bpy
 if TYPE_CHECKING:
     import argparse
 
-    from .bridge import Bridge
+    from .assembly import Bridge
 
 __all__ = ("greeting", "run")
 

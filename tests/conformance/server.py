@@ -14,6 +14,7 @@ import threading
 import uvicorn
 from bl_ext.user_default.mcp_bridge.base import main_thread
 from bl_ext.user_default.mcp_bridge.server import bridge
+from bl_ext.user_default.mcp_bridge.server.assembly import Bridge
 
 from conformance import door, pack
 from conformance.proxy import Proxy
@@ -36,7 +37,7 @@ def main(*, fixtures: bool) -> None:
     bridge.stop()
 
 
-async def _proxies(running: bridge.Bridge, ports: dict[str, int], up: threading.Event) -> None:
+async def _proxies(running: Bridge, ports: dict[str, int], up: threading.Event) -> None:
     await door.serve(ports["http"], running.port, running.token)
     proxy = Proxy(ports["websocket"], running.port, running.token, running.features)
     config = uvicorn.Config(

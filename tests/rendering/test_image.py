@@ -21,6 +21,7 @@ from bl_ext.user_default.mcp_bridge.files import client_files
 from bl_ext.user_default.mcp_bridge.rendering import image
 from bl_ext.user_default.mcp_bridge.sandbox import confinement
 from bl_ext.user_default.mcp_bridge.server import bridge
+from bl_ext.user_default.mcp_bridge.server.assembly import Bridge
 from bl_ext.user_default.mcp_bridge.server.tools import pictures
 from websockets.asyncio.client import connect
 
@@ -43,13 +44,13 @@ def _scene(empty_scene: None) -> None:
 
 
 @pytest.fixture
-def running() -> Iterator[bridge.Bridge]:
+def running() -> Iterator[Bridge]:
     yield bridge.start(settings.load(environ={}))
     bridge.stop()
 
 
 @pytest.fixture
-def use(running: bridge.Bridge) -> Callable[[Callable[[str], Awaitable[Any]]], Any]:
+def use(running: Bridge) -> Callable[[Callable[[str], Awaitable[Any]]], Any]:
     """Gives a function that runs a client's work in another thread while this one is Blender's."""
 
     def run(work: Callable[[str], Awaitable[Any]]) -> Any:

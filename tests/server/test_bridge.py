@@ -17,6 +17,7 @@ from bl_ext.user_default.mcp_bridge.base import main_thread, settings
 from bl_ext.user_default.mcp_bridge.base.errors import BridgeError
 from bl_ext.user_default.mcp_bridge.base.process import threads
 from bl_ext.user_default.mcp_bridge.server import bridge
+from bl_ext.user_default.mcp_bridge.server.assembly import Bridge
 from bl_ext.user_default.mcp_bridge.server.clients import discovery
 
 from support.running.ports import free_port
@@ -46,7 +47,7 @@ def _ask(port: int, method: str, path: str, body: Any = None, **headers: str) ->
     return answer[0]
 
 
-def _call(running: bridge.Bridge, tool: str, **arguments: Any) -> dict[str, Any]:
+def _call(running: Bridge, tool: str, **arguments: Any) -> dict[str, Any]:
     body = {
         "jsonrpc": "2.0",
         "id": 1,

@@ -17,6 +17,7 @@ from bl_ext.user_default.mcp_bridge import approvals
 from bl_ext.user_default.mcp_bridge.approvals.request import InjectScriptRequest
 from bl_ext.user_default.mcp_bridge.base import jobs, journal, main_thread, settings
 from bl_ext.user_default.mcp_bridge.server import bridge, resources
+from bl_ext.user_default.mcp_bridge.server.assembly import Bridge
 
 from support.bridges.live import websocket_transport
 
@@ -26,13 +27,13 @@ Json = dict[str, Any]
 
 
 @pytest.fixture
-def running() -> Iterator[bridge.Bridge]:
+def running() -> Iterator[Bridge]:
     yield bridge.start(settings.load(environ={}))
     bridge.stop()
 
 
 @pytest.fixture
-def use(running: bridge.Bridge) -> Callable[[Callable[[mcp.Client], Awaitable[Any]]], Any]:
+def use(running: Bridge) -> Callable[[Callable[[mcp.Client], Awaitable[Any]]], Any]:
     """Gives a function that runs a client's work in another thread while this one is Blender's."""
 
     def run(work: Callable[[mcp.Client], Awaitable[Any]], mode: str = "2026-07-28") -> Any:
@@ -174,9 +175,7 @@ def test_a_request_in_the_queue_is_told_step_by_step(use: Any) -> None:
     use(work)
 
 
-def test_the_last_render_is_a_picture(
-    use: Any, running: bridge.Bridge, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_last_render_is_a_picture(use: Any, running: Bridge, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resources, "_last_render", None)
 
     async def work(client: mcp.Client) -> None:

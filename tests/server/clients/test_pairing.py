@@ -14,7 +14,8 @@ import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.base.process import threads
 from bl_ext.user_default.mcp_bridge.operators import state
-from bl_ext.user_default.mcp_bridge.server import bridge
+from bl_ext.user_default.mcp_bridge.server import assembly, bridge
+from bl_ext.user_default.mcp_bridge.server.assembly import Bridge
 from bl_ext.user_default.mcp_bridge.server.clients import authenticator, discovery
 from bl_ext.user_default.mcp_bridge.server.clients.pairing import LAPSE_S, MOST_ASKING, NotYet, Pairings
 
@@ -114,9 +115,9 @@ def test_few_may_ask_at_once_and_one_that_went_away_makes_room(pairings: Pairing
 
 
 @pytest.fixture
-def running(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[bridge.Bridge]:
+def running(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Bridge]:
     """A bridge that takes itself to have a window, in which the user can be asked."""
-    monkeypatch.setattr(bridge, "has_window", lambda: True)
+    monkeypatch.setattr(assembly, "has_window", lambda: True)
     monkeypatch.setenv("BLENDER_PORT", str(free_port()))
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     path = discovery.user_folder() / "clients.json"
@@ -127,7 +128,7 @@ def running(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[bridge.
     state.refresh()
 
 
-def ask(running: bridge.Bridge, path: str, token: str, body: Any = None) -> tuple[int, Any]:
+def ask(running: Bridge, path: str, token: str, body: Any = None) -> tuple[int, Any]:
     connection = http.client.HTTPConnection("127.0.0.1", running.port, timeout=10)
     try:
         headers = {
@@ -142,7 +143,7 @@ def ask(running: bridge.Bridge, path: str, token: str, body: Any = None) -> tupl
         connection.close()
 
 
-def test_the_records_token_only_lets_a_program_ask(running: bridge.Bridge) -> None:
+def test_the_records_token_only_lets_a_program_ask(running: Bridge) -> None:
     hello = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
     status, answer = ask(running, "/mcp", running.token, hello)
     assert (status, answer["error"]["message"]) == (
@@ -161,9 +162,7 @@ def test_the_records_token_only_lets_a_program_ask(running: bridge.Bridge) -> No
     assert "A program is not connected yet" in answer["error"]["message"]
 
 
-def test_a_shim_without_a_token_comes_in_once_the_user_allows_it(
-    running: bridge.Bridge, tmp_path: Path
-) -> None:
+def test_a_shim_without_a_token_comes_in_once_the_user_allows_it(running: Bridge, tmp_path: Path) -> None:
     shim = installed_folder() / "server" / "clients" / "stdio_shim.py"
     with ShimClient(shim, environ={"XDG_RUNTIME_DIR": str(tmp_path)}) as client:
         client.initialize()

@@ -19,6 +19,7 @@ import pytest
 from bl_ext.user_default.mcp_bridge.base import main_thread, settings
 from bl_ext.user_default.mcp_bridge.operators import state
 from bl_ext.user_default.mcp_bridge.server import bridge
+from bl_ext.user_default.mcp_bridge.server.assembly import Bridge
 from bl_ext.user_default.mcp_bridge.server.clients import discovery
 from bl_ext.user_default.mcp_bridge.server.clients.config import snippets, table
 from mcp.client.client import Client
@@ -117,7 +118,7 @@ def driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Driver]:
     (discovery.user_folder() / "clients.json").unlink(missing_ok=True)
 
 
-def _start() -> bridge.Bridge:
+def _start() -> Bridge:
     return bridge.start(
         settings.load(environ={"BLENDER_PORT": str(free_port()), "BLENDER_MCP_CONFIRM": "auto"})
     )

@@ -9,6 +9,7 @@ from typing import Any
 
 from bl_ext.user_default.mcp_bridge.base import main_thread, settings
 from bl_ext.user_default.mcp_bridge.server import bridge
+from bl_ext.user_default.mcp_bridge.server.assembly import Bridge
 from websockets.sync.client import connect
 
 from support.running.ports import free_port
@@ -41,7 +42,7 @@ def text(recorded: dict[str, Any]) -> str:
     return json.dumps(recorded, indent=1, ensure_ascii=False) + "\n"
 
 
-def _ask(running: bridge.Bridge) -> dict[str, Any]:
+def _ask(running: Bridge) -> dict[str, Any]:
     headers = {"Authorization": f"Bearer {running.token}"}
     address = running.websocket_url
     with connect(address, subprotocols=["mcp"], additional_headers=headers, proxy=None) as connection:  # type: ignore[list-item]
