@@ -40,11 +40,6 @@ class Kind:
     mime_type: str
     differs: Callable[[BinaryIO, int], str]
 
-    @property
-    def textual(self) -> bool:
-        """Whether the content is UTF-8 text."""
-        return self.differs in (_no_text, _no_json)
-
 
 def kind_of(name: str) -> Kind:
     """Return the kind of a file by its name. Raises PolicyError for a kind that no client may get."""

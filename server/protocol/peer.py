@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The protocol state of one client's connection: it takes messages and returns actions.
 
-A peer is a WebSocket connection, a session of Streamable HTTP, or a single stateless POST. It decides each
-request's era by itself: the `_meta` envelope means stateless, `initialize` begins a handshake session, and
-neither fixes the era of the connection. These rules always hold: a request gets one answer, a notification none, and
-nothing follows a cancellation.
+A peer is a WebSocket connection, a session of Streamable HTTP, or a single stateless POST. Each request has an era of
+its own (`envelope`), so one connection may have requests of both. These rules always hold: a request gets one answer, a
+notification none, and nothing follows a cancellation.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from . import asking, methods, plain, tasks
 from .actions import Action, Answered, Send, Start, Stop
 from .context import LOG_LEVELS, Call, Era, Principal
 from .core import CAPABILITIES, Core
+from .envelope import Session, read_call
 from .messages import content, jsonrpc
 from .messages.content import Json
 from .messages.errors import (
@@ -27,42 +27,18 @@ from .messages.errors import (
     invalid_params,
     method_not_found,
     resource_not_found,
-    unsupported_version,
 )
 from .messages.request_state import Rounds, digest
-from .messages.revisions import (
-    CLIENT_CAPABILITIES,
-    CLIENT_INFO,
-    ENVELOPE,
-    LOG_LEVEL,
-    PROTOCOL_VERSION,
-    SERVER_INFO,
-    STATELESS,
-    SUBSCRIPTION_ID,
-    negotiate,
-)
+from .messages.revisions import SERVER_INFO, SUBSCRIPTION_ID, negotiate
 from .subscriptions import Filter, Listen
 from .work import Work
 
-#: Requests whose stateless answer may be `input_required`.
-_ASKING = frozenset({"tools/call", "prompts/get", "resources/read"})
 #: The most streams of `subscriptions/listen` on one connection.
 MAX_LISTENS = 16
 #: The most resources that one handshake session may subscribe to.
 MAX_SUBSCRIPTIONS = 1000
 #: The most plain commands that wait for the one before them.
 MAX_PLAIN = 64
-
-
-@dataclass(slots=True)
-class Session:
-    """The values from `initialize`, and those that the client has set since."""
-
-    version: str
-    capabilities: Mapping[str, Any]
-    info: Mapping[str, Any] | None
-    log_level: str = "info"
-    subscribed: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +89,7 @@ class Peer:
             # Answered without the id, or the running request with that id would look answered.
             return [_refusal(None, f"id {request_id!r} belongs to a request that is under way")]
         try:
-            call = self._call(message, stateless)
+            call = read_call(self.core, self.client, self.session, message, stateless=stateless)
             outcome = self._perform(call)
         except RpcError as error:
             return [Send(jsonrpc.error(request_id, error), final=True)]
@@ -123,72 +99,6 @@ class Peer:
             return [self._answer(call, outcome)]
         self.calls[request_id] = call
         return [Start(call, outcome)]
-
-    def _call(self, message: Json, stateless: bool) -> Call:
-        """Decide the era of a request, and read what it says about its client."""
-        method, params = message["method"], message.get("params", {})
-        if not isinstance(params, dict):
-            raise invalid_params("params: must be an object")
-        meta = params.get("_meta", {})
-        if not isinstance(meta, dict):
-            raise invalid_params("params._meta: must be an object")
-        token = meta.get("progressToken")
-        if token is not None and not jsonrpc.is_id(token):
-            raise invalid_params("params._meta.progressToken: must be a string or an integer")
-        if stateless or not ENVELOPE.isdisjoint(meta) or self._needs_envelope(method):
-            return self._stateless_call(message["id"], method, params, meta)
-        session = self.session or _NO_SESSION
-        return Call(
-            message["id"],
-            method,
-            params,
-            Era.HANDSHAKE,
-            session.version,
-            self.client,
-            session.capabilities,
-            session.info,
-            token,
-            session.log_level,
-        )
-
-    def _stateless_call(self, request_id: str | int, method: str, params: Json, meta: Json) -> Call:
-        version = meta.get(PROTOCOL_VERSION)
-        if not isinstance(version, str):
-            raise invalid_params(
-                f"params._meta[{PROTOCOL_VERSION!r}]: is required (or begin with initialize, up to 2025-11-25)"
-            )
-        if version not in STATELESS:
-            raise unsupported_version(version, STATELESS)
-        capabilities = meta.get(CLIENT_CAPABILITIES)
-        if not isinstance(capabilities, dict):
-            raise invalid_params(f"params._meta[{CLIENT_CAPABILITIES!r}]: is required and must be an object")
-        level = meta.get(LOG_LEVEL)
-        if level is not None and level not in LOG_LEVELS:
-            raise invalid_params(f"params._meta[{LOG_LEVEL!r}]: must be one of {', '.join(LOG_LEVELS)}")
-        info = meta.get(CLIENT_INFO)
-        call = Call(
-            request_id,
-            method,
-            params,
-            Era.STATELESS,
-            version,
-            self.client,
-            capabilities,
-            info if isinstance(info, dict) else None,
-            meta.get("progressToken"),
-            level,
-        )
-        if method in _ASKING:
-            call.rounds = self.core.states.open(method, params, self.client.id)
-        return call
-
-    def _needs_envelope(self, method: str) -> bool:
-        """Return whether a request needs the stateless envelope, since there is no session for it."""
-        if method in _HANDSHAKE:
-            return self.session is None and method not in ("initialize", "ping")
-        if method in methods.SHARED:
-            return self.session is None
-        return method in methods.STATELESS_METHODS or method == "subscriptions/listen"
 
     def _perform(self, call: Call) -> Json | Work | list[Action]:
         if call.era is Era.STATELESS:
@@ -462,19 +372,19 @@ class Peer:
         if call.method == "tools/call" and "content" in result:
             result = content.for_client(result, call.client_info)
         if call.era is Era.STATELESS:
-            result = self._dressed(call, result)
+            result = self._as_stateless(call, result)
         return Send({"jsonrpc": "2.0", "id": call.request_id, "result": result}, call, final=True)
 
-    def _dressed(self, call: Call, result: Json) -> Json:
+    def _as_stateless(self, call: Call, result: Json) -> Json:
         """Return the result with the members that 2026-07-28 requires in every result."""
         info = self.core.introduction if call.method == "server/discover" else self.core.info
         meta = {**result.get("_meta", {}), SERVER_INFO: info}
-        dressed: Json = {"resultType": "complete", **result, "_meta": meta}
+        full: Json = {"resultType": "complete", **result, "_meta": meta}
         ttl = methods.TTL_MS.get(call.method)
-        if ttl is not None and dressed["resultType"] == "complete":
-            dressed["ttlMs"] = ttl
-            dressed["cacheScope"] = "private"
-        return dressed
+        if ttl is not None and full["resultType"] == "complete":
+            full["ttlMs"] = ttl
+            full["cacheScope"] = "private"
+        return full
 
 
 _HANDSHAKE = {
@@ -484,7 +394,6 @@ _HANDSHAKE = {
     "resources/subscribe": Peer._subscribe,
     "resources/unsubscribe": Peer._unsubscribe,
 }
-_NO_SESSION = Session("", {}, None)
 
 
 def _uri(call: Call) -> str:

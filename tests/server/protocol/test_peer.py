@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from bl_ext.user_default.mcp_bridge.server.protocol import envelope
 from bl_ext.user_default.mcp_bridge.server.protocol import peer as peers
 from bl_ext.user_default.mcp_bridge.server.protocol.actions import Action, Answered, Send, Start, Stop
 from bl_ext.user_default.mcp_bridge.server.protocol.messages.errors import RpcError
@@ -45,6 +46,10 @@ def started(actions: list[Action]) -> Start:
 
 
 # Eras
+
+
+def test_a_peer_answers_each_method_that_only_a_session_has() -> None:
+    assert peers._HANDSHAKE.keys() == envelope.HANDSHAKE_METHODS
 
 
 def test_handshake(peer: Peer) -> None:
