@@ -36,7 +36,10 @@ def current() -> ApprovalQueue | None:
 def queue() -> ApprovalQueue:
     """The approval queue of this Blender. Raises PolicyError before the bridge has opened it at its start."""
     if _queue is None:
-        raise PolicyError("scripts can be asked for only while the bridge runs", code="confirm")
+        raise PolicyError(
+            "MCP Bridge's server does not run, so nobody can approve anything: press Start in the tab MCP",
+            code="confirm",
+        )
     return _queue
 
 

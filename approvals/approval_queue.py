@@ -138,7 +138,10 @@ class ApprovalQueue:
                     f"there is no request {request_id!r} of yours: leave request_id out for a new one"
                 )
             if entry.running:
-                raise OutOfTurn(f"the script of request {request_id} is running: send another request")
+                raise OutOfTurn(
+                    f"the script of request {request_id} is running: send this text as a new request, without "
+                    "request_id"
+                )
             return self._move(
                 entry,
                 "received",
@@ -191,7 +194,7 @@ class ApprovalQueue:
         with self._lock:
             entry = self._open(request_id)
             if entry.state != "rehearsed" and (entry.closer or entry.request.tool == "inject_bpy_script"):
-                raise OutOfTurn(f"request {request_id} was not rehearsed, which is obligatory")
+                raise OutOfTurn(f"request {request_id} has to be rehearsed first")
             if entry.state == "rehearsed":
                 return self._move(entry, "waiting", "waiting for the user")
             return self._move(
@@ -215,11 +218,11 @@ class ApprovalQueue:
         with self._lock:
             entry = self._open(request_id)
             if entry.asks != "nobody":
-                raise OutOfTurn(f"request {request_id} may not run unasked")
-            if entry.closer and entry.state != "rehearsed":
                 raise OutOfTurn(
-                    f"request {request_id} was not rehearsed, which is obligatory: {entry.closer}"
+                    f"request {request_id} needs an approval: it may not run without a question to the user"
                 )
+            if entry.closer and entry.state != "rehearsed":
+                raise OutOfTurn(f"request {request_id} has to be rehearsed first: {entry.closer}")
             # A rehearsed script may only run in the scene of its rehearsal.
             at = revision if entry.revision is None else entry.revision
             return self._agree(entry, Approval(entry.sha256, at, "policy"))
@@ -248,7 +251,7 @@ class ApprovalQueue:
                 or approval is None
                 or approval.sha256 != entry.sha256
             ):
-                raise OutOfTurn(f"request {request_id} may not run: nobody said yes to it")
+                raise OutOfTurn(f"request {request_id} may not run: nobody has approved it")
             if approval.revision != revision:
                 self.outdated(request_id)
                 raise SceneChanged
@@ -262,7 +265,9 @@ class ApprovalQueue:
         with self._lock:
             entry = self._open(request_id)
             void = {**_VOID, "former": Former.of(entry) or entry.former}
-            return self._move(entry, "validated", "the scene has changed: once more", **void)
+            return self._move(
+                entry, "validated", "the scene has changed: it has to be rehearsed again", **void
+            )
 
     def uphold(self, request_id: str) -> Entry:
         """Restore the approval from before the scene changed: the same script gave the same result in the new scene.
@@ -273,9 +278,9 @@ class ApprovalQueue:
             entry = self._open(request_id)
             former, found = entry.former, entry.record.sandbox_result
             if entry.state != "rehearsed" or entry.revision is None or former is None or not former.by:
-                raise OutOfTurn(f"request {request_id} has no yes that could stand")
+                raise OutOfTurn(f"request {request_id} has no earlier approval that could still count")
             if not former.is_same(entry.sha256, found):
-                raise OutOfTurn(f"request {request_id} comes out otherwise than what was agreed to")
+                raise OutOfTurn(f"request {request_id} has another result now than the one that was approved")
             return self._agree(entry, Approval(entry.sha256, entry.revision, former.by))
 
     def postponed(self, request_id: str, why: str) -> Entry:

@@ -69,7 +69,9 @@ async def confirm(context: Caller, key: str, question: str, *, title: str, other
     now = queue()
     with working_on(entry) as mine:
         if not mine:
-            raise PolicyError("the user is being asked this already", code="not_confirmed")
+            raise PolicyError(
+                "the user is already being asked this question: wait for the answer", code="not_confirmed"
+            )
         if entry.state == "received":
             now.extracted(entry.id, question)
             now.validated(entry.id, {})

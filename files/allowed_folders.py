@@ -76,7 +76,9 @@ def folder_below(parent: Path, folder: Path) -> None:
     for part in folder.relative_to(parent).parts:
         made /= part
         if made.is_symlink():
-            raise PolicyError(f"{made} is a link, so nothing is written there.", code="files")
+            raise PolicyError(
+                f"{made} is a link, so nothing is written there: choose a folder without links.", code="files"
+            )
         try:
             made.mkdir(exist_ok=True)
         except OSError as error:
@@ -94,12 +96,14 @@ def move(source: Path, to: Path, *, overwrite: bool) -> None:
             os.replace(source, to)
             return
         if to.exists():
-            raise PolicyError(f"{to} is there already, and nobody agreed to overwrite it.", code="overwrite")
+            raise PolicyError(
+                f"{to} exists already, and the user did not agree to overwrite it.", code="overwrite"
+            )
         try:
             os.link(source, to)  # fails if the file exists by now; a rename would replace it
         except FileExistsError:
             raise PolicyError(
-                f"{to} was made by somebody else in the meantime, and the user did not agree to overwrite it.",
+                f"{to} was made by another program meanwhile, and the user did not agree to overwrite it.",
                 code="overwrite",
             ) from None
         except OSError:  # a file system without links
@@ -141,7 +145,9 @@ def _resolved(below: PurePath, folder: Path, path: str) -> Path:
     for part in below.parts:
         if not harmless(part) or part.startswith("."):
             raise PolicyError(
-                f"{path!r}: {part!r} is no plain name, so this is no place for files.", code="files"
+                f"{path!r}: {part!r} is not a plain name: choose a path without '..' and without hidden or "
+                "reserved names.",
+                code="files",
             )
     root = folder.resolve()
     try:
@@ -149,7 +155,9 @@ def _resolved(below: PurePath, folder: Path, path: str) -> Path:
     except OSError:
         raise InvalidParamsError(f"{path!r}: there is no folder {(root / below).parent}.") from None
     if not parent.is_relative_to(root):
-        raise PolicyError(f"{path!r} leads out of {folder} over a link, so it is refused.", code="files")
+        raise PolicyError(
+            f"{path!r} leads out of {folder} through a link: choose a path that stays inside.", code="files"
+        )
     if not parent.is_dir():
         raise InvalidParamsError(f"{path!r}: {parent} is no folder.")
     return parent / below.name
@@ -164,9 +172,9 @@ def _require_plain(found: Path, path: str) -> None:
     except OSError as error:
         raise InvalidParamsError(f"{path!r} cannot be looked at: {error.strerror or error}.") from None
     if stat.S_ISLNK(kind):
-        raise PolicyError(f"{path!r} is a link, so it is refused.", code="files")
+        raise PolicyError(f"{path!r} is a link: name the file that it leads to.", code="files")
     if not stat.S_ISREG(kind):
-        raise PolicyError(f"{path!r} is no ordinary file, so it is refused.", code="files")
+        raise PolicyError(f"{path!r} is no ordinary file: choose another path.", code="files")
 
 
 def _outside(path: str, folders: Sequence[Path]) -> str:

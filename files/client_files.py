@@ -295,7 +295,11 @@ class ClientFiles:
                 limit="files",
             )
         if sum(file.size for file in self._files.values()) + size > _MOST_IN_ALL:
-            raise LimitExceeded("The files of all clients together have become too large.", limit="files")
+            raise LimitExceeded(
+                "The files of all clients together may have no more bytes: remove your own with remove_file, or try "
+                "again later.",
+                limit="files",
+            )
 
     def _own_folder(self) -> Path:
         if self._folder is None or not self._folder.is_dir():

@@ -58,7 +58,9 @@ def chosen(
     else:
         found = [item for item in layer.objects if item.visible_get()]
     if not found:
-        raise InvalidParamsError("There is nothing to export: no object is meant by this.")
+        raise InvalidParamsError(
+            "There is nothing to export: no object fits the arguments. Name objects, or a collection that has some."
+        )
     hidden = [item.name for item in found if item.name not in layer.objects or not item.visible_get()]
     if hidden:
         raise InvalidParamsError(

@@ -46,7 +46,7 @@ def kind_of(name: str) -> Kind:
     found = _KINDS.get(Path(name).suffix.lower())
     if found is None:
         raise PolicyError(
-            f"{name!r}: files of this kind do not go over the wire; {', '.join(sorted(_KINDS))} do.",
+            f"{name!r}: MCP Bridge transfers no files of this kind. It transfers {', '.join(sorted(_KINDS))}.",
             code="files",
         )
     return found
@@ -61,8 +61,8 @@ def received_kind(name: str, mime_type: str = "") -> Kind:
     suffix = Path(name).suffix.lower()
     found = _KINDS.get(suffix)
     if found is None or suffix not in _RECEIVED:
-        reason = _INSTEAD.get(suffix, "files of this kind are not taken.")
-        raise PolicyError(f"{name!r}: {reason} What is: {', '.join(sorted(_RECEIVED))}.", code="files")
+        reason = _INSTEAD.get(suffix, "MCP Bridge accepts no files of this kind.")
+        raise PolicyError(f"{name!r}: {reason} It accepts {', '.join(sorted(_RECEIVED))}.", code="files")
     if mime_type and mime_type.partition(";")[0].strip().lower() not in (
         found.mime_type,
         "application/octet-stream",
@@ -208,12 +208,12 @@ _KINDS: Mapping[str, Kind] = {
 SENT = frozenset(_KINDS)
 #: Suffix of a file that a client may not send -> what to do instead.
 _INSTEAD: Mapping[str, str] = {
-    ".blend": "a .blend brings scripts and settings along; the user opens it, or open_file does after a yes.",
-    ".bmp": "a picture goes as .png.",
-    ".tga": "a picture goes as .png.",
-    ".py": "a script goes to execute_blender_code, which checks it.",
-    ".mtl": "a model of several files goes as .zip with a glTF in it, or as .glb.",
-    ".bin": "a model of several files goes as .zip with a glTF in it, or as .glb.",
+    ".blend": "a .blend has scripts and settings, too: use open_file, which asks the user.",
+    ".bmp": "send the picture as .png.",
+    ".tga": "send the picture as .png.",
+    ".py": "send a script to execute_blender_code, which checks it.",
+    ".mtl": "send a model of several files as .zip with a glTF in it, or as .glb.",
+    ".bin": "send a model of several files as .zip with a glTF in it, or as .glb.",
 }
 #: Suffixes of the files that a client may send. A client may only get the others.
 _RECEIVED = SENT - _INSTEAD.keys()

@@ -67,7 +67,7 @@ def pairs(paths: Sequence[str], save_as: str, folders: Sequence[Path]) -> list[t
         source = allowed_folders.existing(path, folders, {".blend"})
         place = save_as.replace("{name}", source.stem).replace("{folder}", str(source.parent))
         if source in found:
-            raise InvalidParamsError(f"{source} stands there twice: name each file once.")
+            raise InvalidParamsError(f"{source} is named twice: name each file once.")
         if place in found.values():
             raise InvalidParamsError(
                 f"Several copies would be {place!r}: put {{name}} into save_as, such as '{{name}}_new.blend'."

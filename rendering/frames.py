@@ -221,7 +221,7 @@ def _run(
                     frame = answer["frame"]
                     if frame not in left:
                         raise ExternalServiceError(
-                            "The Blender that renders spoke of a frame that it was not given."
+                            "The Blender that renders reported a frame that nobody asked for."
                         )
                     taken = replace(ordered, done=(*ordered.done, frame))
                     if not ordered.overwrite:

@@ -138,7 +138,7 @@ def _ask_for_tools(package: str, hook: Callable[..., object]) -> tuple[Tool, ...
         title = title or function.__name__.replace("_", " ").title()
         offer = _Offer(package, hook, function, title, read_only)
         if offer.name in made:
-            raise ValueError(f"{offer.name} is there already")
+            raise ValueError(f"there is a tool {offer.name} already: give the function another name")
         told = hints(read_only, destructive, idempotent, open_world)
         made[offer.name] = _tool(offer, told)
 

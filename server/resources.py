@@ -295,7 +295,7 @@ def _client_of(line: str) -> Any:
 
 async def _render(_ctx: RequestContext, uri: str) -> list[Json]:
     if _last_render is None:
-        raise LookupError("nothing was rendered yet")
+        raise LookupError("nothing was rendered yet: call render_image first")
     picture, mime_type = _last_render
     return [content.blob_contents(uri, picture, mime_type)]
 

@@ -382,7 +382,7 @@ def _object(answer: Answer) -> Mapping[str, Any]:
 
 def _odd(site: Site, what: str, more: str = "") -> ExternalServiceError:
     return ExternalServiceError(
-        f"{site.name} answered {what} in a way that can't be understood. {more}".strip()
+        f"{site.name} answered {what} in a form that MCP Bridge does not know. {more}".strip()
     )
 
 

@@ -25,7 +25,9 @@ def decode(text: str) -> Picture:
 def recognise(data: bytes) -> Picture:
     """A picture in a format that Rodin accepts. Raises InvalidParamsError for others."""
     if len(data) > _MOST:
-        raise InvalidParamsError(f"A picture has {len(data) / 1e6:.0f} MB; Rodin is sent at most 10 MB each.")
+        raise InvalidParamsError(
+            f"A picture has {len(data) / 1e6:.0f} MB; Rodin takes at most 10 MB for each."
+        )
     if data.startswith(b"\x89PNG\r\n\x1a\n"):
         return Picture(data, "png")
     if data.startswith(b"\xff\xd8\xff"):

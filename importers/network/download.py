@@ -68,7 +68,9 @@ def fetch(
 def _check_space(folder: Path, size: int) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     if shutil.disk_usage(folder).free < size:
-        raise ExternalServiceError(f"The file has {megabytes(size)}, and the disk of {folder} has less left.")
+        raise ExternalServiceError(
+            f"The file has {megabytes(size)}, and the disk of {folder} has less space: the user has to free some."
+        )
 
 
 def _unwritable(error: OSError) -> ExternalServiceError:

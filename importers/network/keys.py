@@ -17,12 +17,12 @@ def check(service: str, key: str) -> str:
     """Return the key. Raises PolicyError if it cannot be a key; the message does not show it."""
     if not re.fullmatch(r"[!-~]{16,512}", key):
         raise PolicyError(
-            f"What is set as the API key of {service} can't be one: keys have 16 to 512 characters and no spaces.",
+            f"The API key of {service} in the settings is not valid: keys have 16 to 512 characters and no spaces.",
             code="bad_key",
         )
     if _EXAMPLE.search(key):
         raise PolicyError(
-            f"What is set as the API key of {service} is an example: copy yours from the service's site.",
+            f"The API key of {service} in the settings is an example: copy yours from the service's site.",
             code="bad_key",
         )
     return key

@@ -23,5 +23,5 @@ class RemoteFile:
         # The cache uses the MD5 as a file name.
         if self.md5 is not None and not re.fullmatch("[0-9a-f]{32}", self.md5):
             raise ExternalServiceError(
-                f"The service names {str(self.md5)[:40]!r} as an MD5, which it is not."
+                f"The service names {str(self.md5)[:40]!r} as an MD5, and that is no MD5: the file cannot be checked."
             )

@@ -54,7 +54,7 @@ def _check(entries: list[zipfile.ZipInfo], packed: int) -> None:
         if entry.flag_bits & 1:
             raise ExternalServiceError("The archive is encrypted.")
         if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise ExternalServiceError("The archive is packed in a way that models are not.")
+            raise ExternalServiceError("The archive uses a kind of compression other than deflate: refused.")
         if stat.S_ISLNK(entry.external_attr >> 16):
             raise ExternalServiceError(
                 f"The archive has a link, {entry.orig_filename[:80]!r}: nothing was unpacked."

@@ -93,7 +93,7 @@ def _convert(job: Job, path: Path, result: Path) -> Report:
     foreign = {*_used(collection), *_data.texts, *_data.libraries} - {bpy.context.scene}
     removed = strip(foreign, result.parent)
     if not collection.objects:
-        raise _Refused("There are no objects in it.")
+        raise _Refused("The file has no objects.")
     if job["unwrap"]:
         _unwrap(collection)
     dimensions = _arrange(collection, job)
@@ -145,7 +145,7 @@ def _import(operator: Any, path: Path, **wanted: Any) -> list[Any]:
     operator(filepath=str(path), **{name: value for name, value in wanted.items() if name in known})
     made = list(bpy.context.scene.objects)
     if not made:
-        raise _Refused("Blender's importer found nothing in it.")
+        raise _Refused("Blender's importer found nothing in the file.")
     # Bone shapes are no part of the scene and would become stray objects.
     return [item for item in made if not any(c.name == "glTF_not_exported" for c in item.users_collection)]
 
@@ -178,7 +178,7 @@ def _blend(job: Job, path: Path) -> list[Any]:
         name = next((name for name in job["collections"] if name in there.collections), None)
         if name is None:
             listed = ", ".join(map(repr, sorted(there.collections)[:8])) or "none"
-            raise _Refused(f"None of the collections {job['collections']} is in it; there are: {listed}.")
+            raise _Refused(f"None of the collections {job['collections']} is in the file; it has: {listed}.")
         taken.collections = [name]
     chosen = _data.collections[taken.collections[0].name]
     unwanted = [item for item in chosen.children_recursive if _is_other_level(item.name, name)]

@@ -98,7 +98,9 @@ class PolyHaven:
                 raise self._unknown(asset_id) from None
             raise
         if found is None:
-            raise ExternalServiceError(f"{SITE.name} says of {asset_id!r} nothing that can be understood.")
+            raise ExternalServiceError(
+                f"{SITE.name} answered about {asset_id!r} in a form that MCP Bridge does not know."
+            )
         return found
 
     def files(self, asset_id: str) -> Json:

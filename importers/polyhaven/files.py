@@ -182,7 +182,7 @@ def check_picture(path: Path) -> Path:
         start = file.read(12)
     if not start.startswith(_PICTURES):
         raise ExternalServiceError(
-            f"{SITE.name} sent something that is no picture. Try another resolution or format."
+            f"{SITE.name} sent a file that is no picture. Try another resolution or format."
         )
     return path
 

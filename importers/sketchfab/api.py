@@ -156,7 +156,7 @@ class Sketchfab:
         found = self._get(f"/models/{uid}")
         if not _is_model(found):
             raise ExternalServiceError(
-                f"{SITE.name} says of the model {uid!r} nothing that can be understood."
+                f"{SITE.name} answered about the model {uid!r} in a form that MCP Bridge does not know."
             )
         return _model(found)
 
@@ -193,7 +193,7 @@ class Sketchfab:
         found = answer.json()
         if not isinstance(found, Mapping):
             raise ExternalServiceError(
-                f"{SITE.name} answered {path} with something that can't be understood."
+                f"{SITE.name} answered {path} in a form that MCP Bridge does not know."
             )
         return found
 

@@ -176,7 +176,7 @@ def _id(said: Any) -> str:
     found = said.get("id") if isinstance(said, dict) else None
     if not isinstance(found, str) or not _ID.fullmatch(found):
         raise ExternalServiceError(
-            f"The Flamenco manager named {str(found)[:60]!r} as an id, which it is not."
+            f"The Flamenco manager named {str(found)[:60]!r} as an id, and that is no id."
         )
     return found
 

@@ -61,7 +61,7 @@ def parse(text: str) -> dict[str, Target]:
     for words in _statements(text):
         name, target = _target(words)
         if name in found:
-            raise ValueError(f"give each target a name of its own: {name!r} stands there twice")
+            raise ValueError(f"give each target a name of its own: {name!r} is used twice")
         found[name] = target
     return found
 
@@ -120,7 +120,7 @@ def _option(word: str, engine: str) -> tuple[str, str]:
     option, equals, value = word.partition("=")
     if not equals or option not in ENGINES[engine]:
         known = ", ".join(f"{known}=…" for known in ENGINES[engine])
-        raise ValueError(f"{engine} knows {known}, not {word!r}")
+        raise ValueError(f"{engine} has the options {known}, not {word!r}")
     if not value.isprintable() or not value:
         raise ValueError(f"give {option} a value")
     if option in _PATHS and not Path(value).is_absolute():

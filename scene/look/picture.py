@@ -66,7 +66,7 @@ def area(editor: str, *, max_size: int, picture_format: Format) -> Picture:
     """
     if bpy.app.background:
         raise ExternalServiceError(
-            "Blender runs without a window, so there are no editors to see. Without `area` the scene is rendered."
+            "Blender runs without a window, so there are no editors to see: leave `area` out to get a render."
         )
     shown = [
         (window, one)
@@ -80,7 +80,7 @@ def area(editor: str, *, max_size: int, picture_format: Format) -> Picture:
         known = sorted({name for _, one in shown for name in (one.type, one.ui_type)})
         near = did_you_mean(editor, known)
         raise InvalidParamsError(
-            f"No editor {quoted(editor)} is open that may be looked at; open are {', '.join(known)}.{near}"
+            f"No editor {quoted(editor)} is open, or it may not be shown; the open ones are {', '.join(known)}.{near}"
         )
     window, chosen = max(found, key=lambda pair: pair[1].width * pair[1].height)
     return _screenshot(window, chosen, max_size, picture_format)

@@ -173,7 +173,7 @@ def difference(before: Sheet, after: Sheet) -> tuple[Sheet, float]:
     """Return a sheet with before, after and the difference side by side, and the share of pixels that differ."""
     if before.pixels.shape != after.pixels.shape:
         raise InvalidParamsError(
-            "the two pictures have not the same size: look again with the same arguments"
+            "the two pictures do not have the same size: look again with the same arguments"
         )
     away = np.abs(after.bare[..., :3].astype(np.int16) - before.bare[..., :3]).max(axis=2)
     # A few samples a pixel are noisy: a smaller difference is no change.

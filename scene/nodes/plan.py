@@ -39,7 +39,7 @@ def plan(kind: Kind, name: str, tree: Json, *, new: bool) -> Json:
         if tree_type not in _GROUPS:
             raise InvalidParamsError(f"A new node group needs a type: one of {', '.join(_GROUPS)}.")
     if new and kind == "scene":
-        raise InvalidParamsError("A new scene is not made by set_node_tree: name one that is there.")
+        raise InvalidParamsError("set_node_tree makes no scene: name one that exists.")
     if new and name in getattr(bpy.data, KINDS[kind]):
         raise InvalidParamsError(f"There is a {kind} {quoted(name)} already: leave `new` out to build in it.")
     if (owner or existing) is not None and (owner.library or (existing and existing.library)):

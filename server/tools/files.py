@@ -277,7 +277,10 @@ def _save(to: Path, *, copy: bool, number: int, overwrite: bool) -> None:
     if events.loads() != number:
         raise PolicyError("Another file was opened meanwhile, so nothing was saved.", code="files")
     if to.exists() and not overwrite:
-        raise PolicyError(f"{to} has come into being meanwhile: nothing was saved.", code="overwrite")
+        raise PolicyError(
+            f"{to} exists by now, and the user did not agree to overwrite it: nothing was saved.",
+            code="overwrite",
+        )
     with exporting.in_window():
         try:
             _ops.wm.save_as_mainfile(filepath=str(to), copy=copy, check_existing=False)

@@ -77,7 +77,7 @@ async def use_tool(
     arguments: its parameters, a JSON object as text, such as {"path": "chair.glb"}.
     """
     if name == use_tool.__name__:
-        raise InvalidParamsError("use_tool calls other tools: name one of them")
+        raise InvalidParamsError("use_tool cannot call itself: name another tool")
     return await context.use_tool(name, arguments or {})
 
 

@@ -162,9 +162,9 @@ async def render_animation(
     video: with where, a video of the frames, too.
     """
     if where and resume is not None:
-        raise InvalidParamsError("resume goes on with a render beside this Blender: leave where out.")
+        raise InvalidParamsError("resume continues only a render on this computer: leave where out.")
     if video and not where:
-        raise InvalidParamsError("video needs where, the render target that makes it.")
+        raise InvalidParamsError("video needs a render target that makes it: name one in where.")
     if where:
         choice = {"camera": camera, "engine": engine, "resolution": resolution, "samples": samples}
         return await target_render.order(context, where, path, (start, end, step), choice, video=video)

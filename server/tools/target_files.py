@@ -32,7 +32,7 @@ def target(where: str) -> targets.Target:
     found = targets.named(where)
     if not ADAPTERS[found.engine].FILES:
         raise InvalidParamsError(
-            f"{found.engine} takes renders and no other work from here: leave where out, or choose another target."
+            f"{found.engine} can only render: leave where out, or choose another target."
         )
     return found
 

@@ -75,7 +75,7 @@ def test_a_yes_counts_once() -> None:
     queue = ApprovalQueue()
     agree(queue, waiting(queue))
     queue.take("r1", revision=1)
-    with pytest.raises(OutOfTurn, match="nobody said yes to it"):
+    with pytest.raises(OutOfTurn, match="nobody has approved it"):
         queue.take("r1", revision=1)
 
 
@@ -110,9 +110,9 @@ def test_a_yes_stands_where_the_same_comes_out_in_the_scene_as_it_is_now() -> No
 @pytest.mark.parametrize(
     ("difference", "agreed", "why"),
     [
-        ({"added": []}, True, "comes out otherwise than what was agreed to"),
-        (None, True, "comes out otherwise than what was agreed to"),
-        (DIFFERENCE, False, "has no yes that could stand"),
+        ({"added": []}, True, "has another result now than the one that was approved"),
+        (None, True, "has another result now than the one that was approved"),
+        (DIFFERENCE, False, "has no earlier approval that could still count"),
     ],
 )
 def test_no_yes_stands_that_was_not_given_to_what_comes_out(
@@ -122,7 +122,7 @@ def test_no_yes_stands_that_was_not_given_to_what_comes_out(
     changed_meanwhile(queue, difference, agreed=agreed)
     with pytest.raises(OutOfTurn, match=why):
         queue.uphold("r1")
-    with pytest.raises(OutOfTurn, match="nobody said yes to it"):
+    with pytest.raises(OutOfTurn, match="nobody has approved it"):
         queue.take("r1", revision=2)
 
 
@@ -134,7 +134,7 @@ def test_another_text_has_no_yes_of_before() -> None:
     queue.extracted("r1", "x = 1\n")
     queue.validated("r1", {})
     queue.rehearsed("r1", {"difference": DIFFERENCE}, "", 2)
-    with pytest.raises(OutOfTurn, match="has no yes that could stand"):
+    with pytest.raises(OutOfTurn, match="has no earlier approval that could still count"):
         queue.uphold("r1")
 
 
@@ -155,7 +155,7 @@ def test_a_changed_script_needs_a_new_yes() -> None:
     queue = ApprovalQueue()
     agree(queue, waiting(queue))
     queue.resubmit("r1", CLIENT, "x = 2")
-    with pytest.raises(OutOfTurn, match="nobody said yes"):
+    with pytest.raises(OutOfTurn, match="nobody has approved it"):
         queue.take("r1", revision=1)
 
 
@@ -186,9 +186,9 @@ def test_what_was_estimated_to_make_too_much_is_rehearsed_before_it_runs_again()
         None,
         "too many",
     )
-    with pytest.raises(OutOfTurn, match="not rehearsed, which is obligatory: too many"):
+    with pytest.raises(OutOfTurn, match="has to be rehearsed first: too many"):
         queue.permit("r1", revision=1)
-    with pytest.raises(OutOfTurn, match="not rehearsed, which is obligatory"):
+    with pytest.raises(OutOfTurn, match="has to be rehearsed first"):
         queue.ask("r1", revision=1)
     queue.rehearsed("r1", {"growth": {}}, "", 1)
     queue.permit("r1", revision=1)
@@ -205,16 +205,16 @@ def test_an_injected_script_is_never_applied_unasked_nor_unrehearsed() -> None:
     queue.submit(request(), asks="panel")
     queue.extracted("r1", "x = 1")
     queue.validated("r1", {})
-    with pytest.raises(OutOfTurn, match="was not rehearsed, which is obligatory"):
+    with pytest.raises(OutOfTurn, match="has to be rehearsed first"):
         queue.ask("r1", revision=1)
-    with pytest.raises(OutOfTurn, match="may not run unasked"):
+    with pytest.raises(OutOfTurn, match="may not run without a question"):
         queue.permit("r1", revision=1)
 
 
 def test_who_is_asked_cannot_be_got_round_by_permitting() -> None:
     queue = ApprovalQueue()
     entry = waiting(queue, tool="execute_blender_code")
-    with pytest.raises(OutOfTurn, match="may not run unasked"):
+    with pytest.raises(OutOfTurn, match="may not run without a question"):
         queue.permit(entry.id, revision=1)
 
 
@@ -257,7 +257,7 @@ def test_a_question_needs_a_yes_and_no_rehearsal() -> None:
     queue.extracted("r1", "Overwrite a.png?")
     queue.validated("r1", {})
     entry = queue.ask("r1", revision=0, unrehearsed="Overwrite a.png?")
-    with pytest.raises(OutOfTurn, match="nobody said yes"):
+    with pytest.raises(OutOfTurn, match="nobody has approved it"):
         queue.take("r1", revision=0)
     agree(queue, entry)
     assert queue.take("r1", revision=0).running

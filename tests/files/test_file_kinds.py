@@ -97,14 +97,14 @@ def test_what_is_not(tmp_path: Path, name: str, data: bytes, reason: str) -> Non
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("a.py", "a script goes to execute_blender_code"),
-        ("a.blend", "brings scripts and settings along"),
-        ("a.exe", "files of this kind are not taken"),
-        ("a.png.exe", "files of this kind are not taken"),
-        ("a", "files of this kind are not taken"),
-        ("a.sh", "What is: .csv, .exr, .fbx"),
-        ("a.mtl", "goes as .zip"),
-        ("a.tga", "a picture goes as .png"),
+        ("a.py", "send a script to execute_blender_code"),
+        ("a.blend", "has scripts and settings, too: use open_file"),
+        ("a.exe", "MCP Bridge accepts no files of this kind"),
+        ("a.png.exe", "MCP Bridge accepts no files of this kind"),
+        ("a", "MCP Bridge accepts no files of this kind"),
+        ("a.sh", "It accepts .csv, .exr, .fbx"),
+        ("a.mtl", "send a model of several files as .zip"),
+        ("a.tga", "send the picture as .png"),
     ],
 )
 def test_what_is_not_taken_and_what_to_do_instead(name: str, reason: str) -> None:

@@ -132,7 +132,7 @@ def test_frames_that_are_there_are_asked_for(tools: Tools, folder: Path) -> None
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"path": "../a.png"}, "no plain name"),
+        ({"path": "../a.png"}, "not a plain name"),
         ({"path": "a.exe"}, "the name has to end in .png"),
         ({"path": "a.png", "start": 5, "end": 4}, "There is no frame from 5 to 4"),
         ({"path": "a.png", "start": 0, "end": 20_000}, "20,001 frames are more than 20,000"),

@@ -290,7 +290,7 @@ def a_name_that_is_so_much_longer_than_any_client_of_ours_would_take() -> None:
         (later, "is no plain function"),
         (print, "is no plain function"),
         (a_name_that_is_so_much_longer_than_any_client_of_ours_would_take, "characters, more than 64"),
-        (fine, "is there already"),
+        (fine, "already: give the function another name"),
     ],
 )
 def test_what_is_no_tool_is_told_to_its_author_and_none_is_offered(

@@ -199,7 +199,7 @@ def test_a_large_download_leaves_the_window_the_calls_and_the_memory_alone(
         time.sleep(0.2)
     took = time.monotonic() - begin
     frames, memory = assets.run(_SEEN)
-    assert "sent something that is no picture" in assets.run("result = asset_view.view.error")
+    assert "sent a file that is no picture" in assets.run("result = asset_view.view.error")
     assets.run(
         f"import shutil; shutil.rmtree(import_module('{EXTENSION}.importers.environment').asset_cache()._files)"
     )

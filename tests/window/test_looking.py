@@ -81,7 +81,8 @@ def test_other_editors_are_seen_and_private_ones_are_not(window: Window) -> None
     for name in ("preferences", "NODE_EDITOR"):
         kind, message = shown.pop(name)
         assert kind == "InvalidParamsError"
-        listed = message.partition(f"No editor {name!r} is open that may be looked at; open are ")[2]
+        begin = f"No editor {name!r} is open, or it may not be shown; the open ones are "
+        listed = message.partition(begin)[2]
         assert "OUTLINER" in listed
         assert name.upper() not in listed
     for name, (width, height, source, data) in shown.items():

@@ -87,7 +87,7 @@ class RequestStates:
                 raw, given = b"", b""
             if raw and hmac.compare_digest(self._mac(raw), given):
                 return json.loads(raw)
-        raise invalid_params("requestState: not one that this server gave")
+        raise invalid_params("requestState: not one that this server gave; send the request again without it")
 
     def _mac(self, data: bytes) -> bytes:
         return hmac.digest(self._secret, data, "sha256")

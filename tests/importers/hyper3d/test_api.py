@@ -186,7 +186,7 @@ def test_the_key_goes_only_to_fals_own_addresses(server: RodinServer) -> None:
         "response_url": "https://evil.example/r",
     }
     server.routes["/fal-ai/hyper3d/rodin"] = Reply(evil)
-    with pytest.raises(ExternalServiceError, match="in a way that can't be understood"):
+    with pytest.raises(ExternalServiceError, match="in a form that MCP Bridge does not know"):
         Fal(KEY).submit(Order("a lamp"))
 
 
@@ -233,10 +233,10 @@ def test_balance(server: RodinServer) -> None:
         server.routes["/v1/account/billing"] = Reply({"error": {"type": "authorization_error"}}, refused)
         assert Fal(KEY).balance() is None, "only an administrator's key may see it"
     server.routes["/v1/account/billing"] = Reply({"username": "ada"})
-    with pytest.raises(ExternalServiceError, match=r"fal.ai answered the balance in a way"):
+    with pytest.raises(ExternalServiceError, match=r"fal.ai answered the balance in a form"):
         Fal(KEY).balance()
     server.routes["/api/v2/check_balance"] = Reply({})
-    with pytest.raises(ExternalServiceError, match="answered the balance in a way"):
+    with pytest.raises(ExternalServiceError, match="answered the balance in a form"):
         MainSite(KEY).balance()
 
 

@@ -146,7 +146,7 @@ def test_a_key_that_cannot_be_one_is_neither_sent_nor_shown(
 ) -> None:
     monkeypatch.setenv("BLENDER_MCP_FAL_KEY", value)
     with pytest.raises(
-        PolicyError, match=r"set as the API key of fal.ai (can't be one|is an example)"
+        PolicyError, match=r"The API key of fal.ai in the settings is (not valid|an example)"
     ) as caught:
         importing.place_order("fal", Order("a lamp"))
     assert value not in str(caught.value)

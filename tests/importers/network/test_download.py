@@ -243,7 +243,7 @@ def test_a_disk_that_takes_no_more_is_told(site: Site, web: Web, folder: Path) -
 
 
 def test_a_file_larger_than_the_disk_is_not_begun(site: Site, web: Web, folder: Path) -> None:
-    assert_fails(site, web, folder, r"has 1000000000 MB, and the disk of .* has less left", size=10**15)
+    assert_fails(site, web, folder, r"has 1000000000 MB, and the disk of .* has less space", size=10**15)
     assert web.seen == []
 
 

@@ -131,7 +131,7 @@ def test_a_blend_without_the_collection_says_what_it_has(tmp_path: Path, made: P
     assets.blend(made, "chair")
     report = convert(tmp_path, made, format="blend", file="chair.blend", collections=["table"])
     assert report["error"] == (
-        "None of the collections ['table'] is in it; there are: 'chair_LOD0', 'chair_LOD1'."
+        "None of the collections ['table'] is in the file; it has: 'chair_LOD0', 'chair_LOD1'."
     )
 
 

@@ -300,7 +300,7 @@ def test_what_is_no_picture_is_told(work: Work, server: PolyHavenServer, asset_i
     junk = server.add_file("/dl/junk", b"<html>sorry</html>")
     server.files[asset_id] = {"hdri": {"1k": {"hdr": junk}}, "Diffuse": {"1k": {"jpg": junk}}}
     before = traces()
-    with pytest.raises(ExternalServiceError, match="Poly Haven sent something that is no picture"):
+    with pytest.raises(ExternalServiceError, match="Poly Haven sent a file that is no picture"):
         imported(work, asset_id)
     assert traces() == before
 

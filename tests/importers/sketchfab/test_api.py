@@ -78,7 +78,7 @@ def test_a_record_without_members(server: SketchfabServer) -> None:
     model = Sketchfab(None).model(UID)
     assert (model.name, model.licence, model.limits_use, model.size) == (UID, "unknown licence", True, None)
     server.routes[f"/v3/models/{UID}"] = Reply({"name": "no uid"})
-    with pytest.raises(ExternalServiceError, match="nothing that can be understood"):
+    with pytest.raises(ExternalServiceError, match="in a form that MCP Bridge does not know"):
         Sketchfab(None).model(UID)
 
 

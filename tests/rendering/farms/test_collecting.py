@@ -76,7 +76,7 @@ def test_no_link_and_no_pipe_is_followed(job: FarmJob, tmp_path: Path) -> None:
 def test_a_file_of_somebody_elses_stays(job: FarmJob) -> None:
     (job.results / "frame_3.png").write_bytes(PNG)
     job.place(3).write_text("mine")
-    with pytest.raises(PolicyError, match="is there already, and nobody agreed to overwrite it"):
+    with pytest.raises(PolicyError, match="exists already, and the user did not agree to overwrite it"):
         take(job, "frame_3.png", 3)
     assert job.place(3).read_text() == "mine"
     assert take(replace(job, overwrite=True), "frame_3.png", 3)

@@ -123,7 +123,5 @@ def test_flamenco_takes_no_script(
 ) -> None:
     farm.set_up(tmp_path, monkeypatch, f"studio = flamenco address=http://127.0.0.1:9 folder={tmp_path}")
     tools = connect()
-    with pytest.raises(
-        ToolError, match="flamenco takes renders and no other work from here: leave where out"
-    ):
+    with pytest.raises(ToolError, match="flamenco can only render: leave where out"):
         tools("run_in_files", paths=["a.blend"], code=CODE, save_as="b.blend", where="studio")

@@ -84,7 +84,7 @@ def test_what_is_handed_on_while_the_bridge_stops_is_found_again_and_a_cancel_en
     [
         ({"where": "moon"}, "There is no target 'moon'. Targets: 'here'. The user sets them up"),
         ({"where": "here", "resume": "0123456789abcdef"}, "leave where out"),
-        ({"video": True}, "video needs where, the render target that makes it"),
+        ({"video": True}, "video needs a render target that makes it: name one in where"),
         ({"where": "here", "path": "a.exe"}, "the name has to end in .png"),
         ({"where": "here", "start": 5, "end": 4}, "There is no frame from 5 to 4"),
         ({"where": "here", "camera": "Nobody"}, "There is no object 'Nobody'"),

@@ -128,7 +128,7 @@ def test_a_tool_is_used_as_if_it_had_been_called(tools: Tools) -> None:
 def test_what_is_wrong_with_the_tool_that_is_used_is_told(tools: Tools) -> None:
     for arguments, says in (
         ({"name": "lokk"}, "Unknown tool: lokk. Did you mean"),
-        ({"name": "use_tool"}, "use_tool calls other tools: name one of them"),
+        ({"name": "use_tool"}, "use_tool cannot call itself: name another tool"),
         ({"name": "list_operators", "arguments": {"prefx": "mesh"}}, "Invalid arguments for list_operators"),
         ({"nam": "look"}, "Invalid arguments for use_tool"),
         ({"name": "get_object_info", "arguments": {"name": "Nobody"}}, "There is no object 'Nobody'"),

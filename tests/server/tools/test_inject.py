@@ -172,7 +172,7 @@ def test_when_the_scene_changes_meanwhile_it_is_rehearsed_and_asked_again(
     assert [item.name for item in bpy.data.objects] == ["By the user"]
     inject_script(tools, CHAIR, inputResponses={the_key(again): YES}, requestState=again["requestState"])
     assert {item.name for item in bpy.data.objects} == {"By the user", "Chair"}
-    assert "the scene has changed: once more" in queue.entries()[0].record.logs
+    assert "the scene has changed: it has to be rehearsed again" in queue.entries()[0].record.logs
 
 
 def test_an_answer_given_twice_runs_once(tools: Tools, queue: ApprovalQueue) -> None:

@@ -202,9 +202,9 @@ def test_parts_of_a_resource(tools: Tools, monkeypatch: pytest.MonkeyPatch) -> N
     ("arguments", "message"),
     [
         ({"name": "../a.txt", "data": ""}, "no plain file name"),
-        ({"name": "a.py", "data": ""}, "a script goes to execute_blender_code"),
-        ({"name": "a.blend", "data": b64(b"BLENDER-v402")}, "brings scripts and settings along"),
-        ({"name": "a.exe", "data": b64(b"MZ")}, "files of this kind are not taken"),
+        ({"name": "a.py", "data": ""}, "send a script to execute_blender_code"),
+        ({"name": "a.blend", "data": b64(b"BLENDER-v402")}, "has scripts and settings, too: use open_file"),
+        ({"name": "a.exe", "data": b64(b"MZ")}, "MCP Bridge accepts no files of this kind"),
         ({"name": "a.png", "data": b64(b"MZ")}, "is not what its name says"),
         ({"name": "a.png", "data": b64(png()), "mime_type": "text/x-python"}, "is image/png by its name"),
         ({"name": "a.txt", "data": "aGVsbG8"}, "data is not valid base64"),

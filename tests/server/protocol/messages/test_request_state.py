@@ -57,7 +57,9 @@ def test_every_altered_character_is_noticed(states: RequestStates) -> None:
 
 @pytest.mark.parametrize("state", ["", ".", "a.b", 5, {}, "x" * 1000, "é.é"])
 def test_rubbish_is_refused(states: RequestStates, state: object) -> None:
-    with pytest.raises(RpcError, match="requestState: not one that this server gave") as caught:
+    with pytest.raises(
+        RpcError, match="requestState: not one that this server gave; send the request again without it"
+    ) as caught:
         states.open("tools/call", {**PARAMS, "requestState": state}, "alice")
     assert caught.value.code == INVALID_PARAMS
 
