@@ -13,6 +13,7 @@ from bpy.props import BoolProperty, EnumProperty, StringProperty
 from ..base.enabling.late import late
 from ..base.errors import BridgeError, ExternalServiceError
 from . import dialog_size, state
+from .reports import reports_errors
 
 if TYPE_CHECKING:
     from ..server.clients import token_store
@@ -168,13 +169,10 @@ class MCP_BRIDGE_OT_answer_pairing(bpy.types.Operator):
             else "Keep this program out until MCP Bridge is stopped and started again"
         )
 
+    @reports_errors
     def execute(self, context: bpy.types.Context) -> set[Any]:
         bridge = state.running_bridge()
-        try:
-            name = bridge.pairings.answer(self.code, self.allowed) if bridge and bridge.pairings else ""
-        except BridgeError as error:
-            self.report({"ERROR"}, str(error))
-            return {"CANCELLED"}
+        name = bridge.pairings.answer(self.code, self.allowed) if bridge and bridge.pairings else ""
         state.refresh()
         if not name:
             self.report({"WARNING"}, "This program no longer asks to connect")
@@ -201,20 +199,17 @@ class MCP_BRIDGE_OT_take_out_client(bpy.types.Operator):
             self, event, title="Take Blender out of this client's file?", confirm_text="Take Out"
         )
 
+    @reports_errors
     def execute(self, context: bpy.types.Context) -> set[Any]:
         entry = _entry(self.client_id)
         if entry is None or "file" not in entry.copied:
             self.report({"ERROR"}, "This client's configuration was not written by Blender")
             return {"CANCELLED"}
         path = Path(entry.copied["file"])
-        try:
-            change = files.disconnect(table.find(entry.copied["client"]), path)
-            if change.before is not None and change.before != change.after:
-                files.write(change)
-            _shut_out(entry.id)
-        except BridgeError as error:
-            self.report({"ERROR"}, str(error))
-            return {"CANCELLED"}
+        change = files.disconnect(table.find(entry.copied["client"]), path)
+        if change.before is not None and change.before != change.after:
+            files.write(change)
+        _shut_out(entry.id)
         self.report({"INFO"}, f"{entry.name} is no longer connected")
         return {"FINISHED"}
 
@@ -240,13 +235,10 @@ class MCP_BRIDGE_OT_revoke_client(bpy.types.Operator):
 
     client_id: StringProperty(options={"SKIP_SAVE"})
 
+    @reports_errors
     def execute(self, context: bpy.types.Context) -> set[Any]:
-        try:
-            if not state.store().revoke(self.client_id):
-                self.report({"WARNING"}, "This client was revoked before")
-                return {"CANCELLED"}
-        except BridgeError as error:
-            self.report({"ERROR"}, str(error))
+        if not state.store().revoke(self.client_id):
+            self.report({"WARNING"}, "This client was revoked before")
             return {"CANCELLED"}
         bridge = state.running_bridge()
         if bridge:
@@ -265,12 +257,9 @@ class MCP_BRIDGE_OT_list_every_tool(bpy.types.Operator):
     client_id: StringProperty(options={"SKIP_SAVE"})
     every: BoolProperty(options={"SKIP_SAVE"})
 
+    @reports_errors
     def execute(self, context: bpy.types.Context) -> set[Any]:
-        try:
-            state.store().list_every_tool(self.client_id, self.every)
-        except BridgeError as error:
-            self.report({"ERROR"}, str(error))
-            return {"CANCELLED"}
+        state.store().list_every_tool(self.client_id, self.every)
         bridge = state.running_bridge()
         if bridge:
             bridge.features.list_changed("tools")
@@ -287,12 +276,9 @@ class MCP_BRIDGE_OT_forget_client(bpy.types.Operator):
 
     client_id: StringProperty(options={"SKIP_SAVE"})
 
+    @reports_errors
     def execute(self, context: bpy.types.Context) -> set[Any]:
-        try:
-            state.store().forget(self.client_id)
-        except BridgeError as error:
-            self.report({"ERROR"}, str(error))
-            return {"CANCELLED"}
+        state.store().forget(self.client_id)
         state.refresh()
         return {"FINISHED"}
 
@@ -346,13 +332,4 @@ _CLASSES = (
 )
 
 
-def register() -> None:
-    """Register the operators."""
-    for cls in _CLASSES:
-        bpy.utils.register_class(cls)
-
-
-def unregister() -> None:
-    """Unregister them."""
-    for cls in reversed(_CLASSES):
-        bpy.utils.unregister_class(cls)
+register, unregister = bpy.utils.register_classes_factory(_CLASSES)

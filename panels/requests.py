@@ -208,13 +208,4 @@ _CLASSES = (
 )
 
 
-def register() -> None:
-    """Register lists and panels."""
-    for cls in _CLASSES:
-        bpy.utils.register_class(cls)
-
-
-def unregister() -> None:
-    """Undo `register`."""
-    for cls in reversed(_CLASSES):
-        bpy.utils.unregister_class(cls)
+register, unregister = bpy.utils.register_classes_factory(_CLASSES)

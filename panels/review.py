@@ -253,13 +253,4 @@ def _draw_summary(layout: Any, rows: int) -> None:
 _CLASSES = (MCP_BRIDGE_UL_script, MCP_BRIDGE_UL_summary, MCP_BRIDGE_PT_reading)
 
 
-def register() -> None:
-    """Register the lists of the dialog, and the panel of the text editor."""
-    for cls in _CLASSES:
-        bpy.utils.register_class(cls)
-
-
-def unregister() -> None:
-    """Unregister them."""
-    for cls in reversed(_CLASSES):
-        bpy.utils.unregister_class(cls)
+register, unregister = bpy.utils.register_classes_factory(_CLASSES)

@@ -10,7 +10,7 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, StringProperty
 
 from ...base import jobs, settings
-from ...base.errors import BridgeError
+from ..reports import reports_errors
 from . import asset_imports, asset_view
 
 if TYPE_CHECKING:
@@ -168,17 +168,14 @@ class MCP_BRIDGE_OT_favour_asset(bpy.types.Operator):
 
     asset_id: StringProperty(options={"SKIP_SAVE"})
 
+    @reports_errors
     def execute(self, context: bpy.types.Context) -> set[Any]:
         from ...importers import environment
 
         entry = asset_view.entry(self.asset_id)
         if entry is None:
             return {"CANCELLED"}
-        try:
-            environment.shelf().toggle(entry)
-        except BridgeError as error:
-            self.report({"ERROR"}, str(error))
-            return {"CANCELLED"}
+        environment.shelf().toggle(entry)
         asset_view.change(favourites=frozenset(one.id for one in environment.shelf().favourites()))
         return {"FINISHED"}
 

@@ -141,13 +141,4 @@ def asset_of(context: bpy.types.Context) -> tuple[str, str]:
 _CLASSES = (MCP_BRIDGE_OT_import_asset, MCP_BRIDGE_OT_switch_resolution)
 
 
-def register() -> None:
-    """Register the operators."""
-    for cls in _CLASSES:
-        bpy.utils.register_class(cls)
-
-
-def unregister() -> None:
-    """Unregister them."""
-    for cls in reversed(_CLASSES):
-        bpy.utils.unregister_class(cls)
+register, unregister = bpy.utils.register_classes_factory(_CLASSES)
