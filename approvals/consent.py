@@ -66,16 +66,16 @@ async def confirm(context: Caller, key: str, question: str, *, title: str, other
     if not can_be_asked(context, asks):
         raise PolicyError(otherwise, code="not_confirmed")
     entry = submit(context, "question", question, title=title, asks=asks)
-    now = queue()
+    requests = queue()
     with working_on(entry) as mine:
         if not mine:
             raise PolicyError(
                 "the user is already being asked this question: wait for the answer", code="not_confirmed"
             )
         if entry.state == "received":
-            now.extracted(entry.id, question)
-            now.validated(entry.id, {})
-            entry = now.ask(entry.id, revision=0, unrehearsed=question)
+            requests.store_script(entry.id, question)
+            requests.store_validation(entry.id, {})
+            entry = requests.ask(entry.id, revision=0, unrehearsed=question)
         if entry.state == "waiting" and asks == "panel":
             await context.background(
                 jobs.QUESTION, title, job_id=entry.id, message=PENDING.format(id=entry.id)
@@ -87,8 +87,8 @@ async def confirm(context: Caller, key: str, question: str, *, title: str, other
             reason = f": {entry.reason}" if entry.reason else ""
             raise PolicyError(f"The user said no to this ({question}){reason}", code="not_confirmed")
         await asyncio.to_thread(journal.current().barrier)  # the yes is on the disk before what it allows
-        now.take(entry.id, revision=0)
-        now.applied(entry.id, {"status": "success"})
+        requests.take(entry.id, revision=0)
+        requests.store_result(entry.id, {"status": "success"})
 
 
 async def answer(context: Caller, entry: Entry, question: str, *, key: str) -> Entry:
@@ -115,8 +115,8 @@ async def _by_panel(entry: Entry) -> Entry:
 
     For a script it also returns, in the state `waiting`, when the scene has changed and is at rest again.
     """
-    now, seen = queue(), entry.revision
-    decided = asyncio.ensure_future(until(now.listen, lambda: now.get(entry.id).state != "waiting"))
+    requests, seen = queue(), entry.revision
+    decided = asyncio.ensure_future(until(requests.listen, lambda: requests.get(entry.id).state != "waiting"))
     try:
         while entry.request.tool != "question":
             done, _ = await asyncio.wait({decided}, timeout=_REST_S)
@@ -127,12 +127,12 @@ async def _by_panel(entry: Entry) -> Entry:
             await decided
     finally:
         decided.cancel()
-    return now.get(entry.id)
+    return requests.get(entry.id)
 
 
 async def _by_client(context: Caller, entry: Entry, question: str, key: str) -> Entry:
     """Ask by elicitation: a script needs a ticked box in a form, any other question a plain yes."""
-    now, revision = queue(), entry.revision
+    requests, revision = queue(), entry.revision
     assert revision is not None  # set in the state `waiting`
     runs = entry.request.tool != "question"
     try:
@@ -140,10 +140,10 @@ async def _by_client(context: Caller, entry: Entry, question: str, key: str) -> 
     except CannotBeAsked as error:
         raise PolicyError(CANNOT_ASK_CLIENT, code="confirm") from error
     if reply["action"] == "cancel":
-        return now.cancel(entry.id, _NOBODY_ANSWERED)
+        return requests.cancel(entry.id, _NOBODY_ANSWERED)
     filled = reply.get("content") or {}
     if reply["action"] == "accept" and (filled.get("apply") is True or not runs):
         by = f"the user through {entry.request.requester}"
-        return now.confirm(entry.id, sha256=entry.sha256, revision=revision, by=by)
+        return requests.confirm(entry.id, sha256=entry.sha256, revision=revision, by=by)
     reason = str(filled.get("reason", ""))[:1000]
-    return now.deny(entry.id, reason or (_NOT_TICKED if reply["action"] == "accept" else _DECLINED))
+    return requests.deny(entry.id, reason or (_NOT_TICKED if reply["action"] == "accept" else _DECLINED))

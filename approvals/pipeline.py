@@ -14,13 +14,12 @@ from ..base import settings
 from ..base.errors import NeedsRehearsal
 from ..sandbox.run import execute
 from . import queue
-from .approval_queue import SceneChanged, new_id
 from .caller import Caller, on_main_thread
-from .request import Entry
-from .steps.agreement import agreed
+from .request import Entry, SceneChanged, new_id
+from .steps.agreement import get_approval
 from .steps.check import check
 from .steps.live_run import run_live
-from .steps.rehearsal import rehearsed
+from .steps.rehearsal import rehearse_and_ask
 from .submit import PENDING
 
 __all__ = ("dry_run", "run")
@@ -32,25 +31,25 @@ async def run(context: Caller, entry: Entry, *, wait_seconds: float) -> dict[str
     Raises the errors of `execute.run`, ScriptRefused for an invalid script, and Refused if the rehearsal fails or the
     user denies the request.
     """
-    now = queue()
-    if _looked_at(entry):
+    requests = queue()
+    if _needs_check(entry):
         await _in_background(context, entry, wait_seconds)
         if entry.state == "extracted":
             entry = await check(entry)
     else:
-        entry = now.validated(entry.id, {})
+        entry = requests.store_validation(entry.id, {})
     while True:
         if entry.asks != "nobody":
-            entry = await agreed(context, entry)
-        elif _looked_at(entry):
-            entry = await rehearsed(context, entry)
+            entry = await get_approval(context, entry)
+        elif _needs_check(entry):
+            entry = await rehearse_and_ask(context, entry)
         try:
             result = await run_live(context, entry.id)
         except SceneChanged:
-            entry = now.get(entry.id)
+            entry = requests.get(entry.id)
             continue
         except NeedsRehearsal:
-            entry = now.get(entry.id)
+            entry = requests.get(entry.id)
             if entry.ended:
                 raise
             continue
@@ -61,7 +60,7 @@ async def run(context: Caller, entry: Entry, *, wait_seconds: float) -> dict[str
         return {**result, "request_id": entry.id}
 
 
-def _looked_at(entry: Entry) -> bool:
+def _needs_check(entry: Entry) -> bool:
     """Whether a request is checked and rehearsed before it runs.
 
     True if somebody is asked about it, if its estimate is above the limit, or if the settings require it for all.

@@ -12,10 +12,10 @@ from typing import Any
 from ..base import main_thread
 from ..base.errors import PolicyError
 from . import queue
-from .approval_queue import WAIT_LIMIT_S, new_id
+from .approval_queue import WAIT_LIMIT_S
 from .caller import Caller
 from .client_names import shown_name
-from .request import Asks, Entry, InjectScriptRequest, Mode, Tool
+from .request import Asks, Entry, InjectScriptRequest, Mode, Tool, new_id
 from .whom_to_ask import require_somebody
 
 __all__ = ("PENDING", "pending", "request_for", "submit", "working_on")
@@ -50,8 +50,8 @@ def submit(
     **more: Any,
 ) -> Entry:
     """Add a request to the queue, or return the same request if it is already there."""
-    now = queue()
-    now.expire("nobody answered in time", older_than_s=WAIT_LIMIT_S)
+    requests = queue()
+    requests.expire("nobody answered in time", older_than_s=WAIT_LIMIT_S)
     client = context.client
     request = InjectScriptRequest(
         id=new_id(),
@@ -64,7 +64,7 @@ def submit(
         title=title[:200],
         **more,
     )
-    return now.submit(request, asks=asks)
+    return requests.submit(request, asks=asks)
 
 
 @contextmanager
@@ -74,22 +74,22 @@ def working_on(entry: Entry) -> Iterator[bool]:
     Cancelling the call cancels its request. A failing call ends its request, unless the client may still send a better
     text.
     """
-    now = queue()
-    mine = now.attach(entry.id)
+    requests = queue()
+    mine = requests.attach(entry.id)
     try:
         yield mine
     except (asyncio.CancelledError, main_thread.Cancelled):
         if mine:
-            now.cancel(entry.id)
+            requests.cancel(entry.id)
         raise
     except Exception as error:
-        found = now.get(entry.id)
+        found = requests.get(entry.id)
         if mine and not (found.ended or found.running or found.state == "received"):
-            (now.reject if isinstance(error, PolicyError) else now.failed)(entry.id, str(error))
+            (requests.reject if isinstance(error, PolicyError) else requests.fail)(entry.id, str(error))
         raise
     finally:
         if mine:
-            now.detach(entry.id)
+            requests.detach(entry.id)
 
 
 def pending(entry: Entry) -> dict[str, Any]:

@@ -96,7 +96,7 @@ def _note(request_id: str, *, undone: bool) -> None:
     entry = next((e for e in queue.entries() if e.id == request_id), None) if queue else None
     if queue is None or entry is None or entry.state != "applied" or entry.undone is undone:
         return
-    queue.undone(request_id, again_at=None if undone else events.revision())
+    queue.note_undo(request_id, again_at=None if undone else events.revision())
 
 
 def _handlers() -> list[tuple[list[Any], Any]]:

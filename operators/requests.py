@@ -225,7 +225,7 @@ class MCP_BRIDGE_OT_undo_request(_OfRequest, bpy.types.Operator):
         if entry.undone or entry.applied_revision != events.settled():
             raise PolicyError("The scene has changed since this script ran: it cannot be undone alone")
         undo.take_back(self.request_id)
-        queue.undone(self.request_id)
+        queue.note_undo(self.request_id)
         self.report({"INFO"}, f"Undone: {entry.title}")
 
 

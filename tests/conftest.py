@@ -118,6 +118,7 @@ _enable_extension()
 
 _PACKAGE = _EXTENSION.rpartition(".")[2]
 _ON_MAIN_THREAD = {"base/main_thread.py", "server/bridge.py", "operators/clients.py", "operators/server.py"}
+_UNDER_THE_LOCK = {"approvals/approval_queue.py", "approvals/request_list.py"}
 
 
 def _watch_the_disk() -> list[str]:
@@ -131,7 +132,7 @@ def _watch_the_disk() -> list[str]:
         ours = {path.partition(f"/{_PACKAGE}/")[2] for path in files}
         # A test may run its loop on the main thread. What the main thread does meanwhile is not the loop's.
         on_loop = asyncio._get_running_loop() is not None and not ours & _ON_MAIN_THREAD
-        if on_loop or "approvals/approval_queue.py" in ours:
+        if on_loop or ours & _UNDER_THE_LOCK:
             found.append("".join(traceback.format_stack(limit=12)))
         really(descriptor)
 

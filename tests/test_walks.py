@@ -197,11 +197,12 @@ def test_a_script_that_the_user_approves_goes_forward(
                 assert revision is not None
                 queue.confirm(entry.id, sha256=entry.sha256, revision=revision, by="the user in the panel")
 
-        queue.listen(agree)
+        unlisten = queue.listen(agree)
         try:
             done = tools("inject_bpy_script", script=CUBE)
             assert (done["status"], done["result"]) == ("success", "a cube"), json.dumps(done)
         finally:
+            unlisten()
             tools.stop()
     _assert_goes_forward(entered, _walk(INJECT))
 

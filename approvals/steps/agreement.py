@@ -8,23 +8,23 @@ from .. import queue
 from ..caller import Caller, on_main_thread
 from ..consent import answer, why_not
 from ..request import Entry, Refused
-from .rehearsal import rehearsed
+from .rehearsal import rehearse_and_ask
 
-__all__ = ("agreed",)
+__all__ = ("get_approval",)
 
 _LONGEST_SCRIPT_SHOWN = 20_000
 
 
-async def agreed(context: Caller, entry: Entry) -> Entry:
+async def get_approval(context: Caller, entry: Entry) -> Entry:
     """Return the request when the user has approved the rehearsed script. Raises Refused for a no.
 
     If the scene changes before that, this rehearses the script again.
     """
     while entry.state in ("validated", "waiting"):
         if entry.state == "waiting" and entry.revision != await on_main_thread(context, events.settled):
-            entry = queue().outdated(entry.id)
+            entry = queue().send_back(entry.id)
         if entry.state == "validated":
-            entry = await rehearsed(context, entry)
+            entry = await rehearse_and_ask(context, entry)
         if entry.state == "waiting":
             await context.progress(2, 3, "Waiting for the user's approval")
             # The key has the revision, so that an answer from before a change of the scene does not count.

@@ -23,16 +23,16 @@ __all__ = ("check", "script_of", "validation")
 def script_of(entry: Entry, answer: str | Mapping[str, Any]) -> Entry:
     """Store the script of an answer; in the mode `contextual` the answer itself is the script. Raises NoScript."""
     if entry.request.mode == "contextual" and isinstance(answer, str):
-        return queue().extracted(entry.id, answer)
-    return queue().extracted(entry.id, extract(answer).script)
+        return queue().store_script(entry.id, answer)
+    return queue().store_script(entry.id, extract(answer).script)
 
 
 async def check(entry: Entry) -> Entry:
     """Validate the script of a request. Raises ScriptRefused with the errors and their lines."""
     found = await validation(entry.script, entry.request.level)
     if found is None:
-        return queue().validated(entry.id, {})
-    entry = queue().validated(entry.id, found.to_dict())
+        return queue().store_validation(entry.id, {})
+    entry = queue().store_validation(entry.id, found.to_dict())
     if not found.is_valid:
         raise ScriptRefused(found.errors)
     return entry

@@ -27,13 +27,13 @@ async def run_live(context: Caller, request_id: str) -> dict[str, Any]:
 
 def _run(request_id: str, cancelled: Callable[[], bool]) -> dict[str, Any]:
     """On the main thread: run a request. The queue gets the outcome even if no caller waits for it."""
-    now = queue()
-    if now.get(request_id).asks == "nobody":
-        revision = events.settled() if now.get(request_id).revision is not None else events.revision()
-        now.permit(request_id, revision=revision)
+    requests = queue()
+    if requests.get(request_id).asks == "nobody":
+        revision = events.settled() if requests.get(request_id).revision is not None else events.revision()
+        requests.permit(request_id, revision=revision)
     else:
         revision = events.settled()
-    entry = now.take(request_id, revision=revision)
+    entry = requests.take(request_id, revision=revision)
     try:
         result = execute.run(
             entry.script,
@@ -48,12 +48,12 @@ def _run(request_id: str, cancelled: Callable[[], bool]) -> dict[str, Any]:
         )
     except NeedsRehearsal as error:
         if entry.record.sandbox_result is None:
-            now.postponed(request_id, str(error))
+            requests.postpone(request_id, str(error))
         else:
-            now.failed(request_id, str(error))
+            requests.fail(request_id, str(error))
         raise
     except BridgeError as error:
-        now.failed(request_id, str(error), broke_out=isinstance(error, Breakout))
+        requests.fail(request_id, str(error), broke_out=isinstance(error, Breakout))
         raise
-    now.applied(request_id, result, revision=events.settled(quick=entry.asks == "nobody"))
+    requests.store_result(request_id, result, revision=events.settled(quick=entry.asks == "nobody"))
     return result

@@ -17,7 +17,7 @@ from ...scene import events
 from ..caller import Caller, on_main_thread
 from ..request import Entry, Refused
 
-__all__ = ("rehearsed",)
+__all__ = ("rehearse_and_ask",)
 
 #: How many operators, modules and warnings a question names.
 _MOST_NAMES = 12
@@ -26,14 +26,16 @@ _ALWAYS = (
 )
 
 
-async def rehearsed(context: Caller, entry: Entry) -> Entry:
+async def rehearse_and_ask(context: Caller, entry: Entry) -> Entry:
     """Rehearse the script, and put the question to the user if one is needed."""
-    now = approvals.queue()
+    requests = approvals.queue()
     which = settings.current().rehearse
     obligatory = _is_obligatory(entry) or which == "always"
     if not obligatory and which == "never":
         revision = await on_main_thread(context, events.settled)
-        return now.ask(entry.id, revision=revision, unrehearsed=_unrehearsed(entry, "the settings say so."))
+        return requests.ask(
+            entry.id, revision=revision, unrehearsed=_unrehearsed(entry, "the settings say so.")
+        )
     try:
         revision, prepared = await on_main_thread(context, _prepare)
         await context.progress(1, 3, "Copied the scene; rehearsing the script on the copy")
@@ -51,7 +53,7 @@ async def rehearsed(context: Caller, entry: Entry) -> Entry:
     except ExternalServiceError as error:
         if obligatory:
             why = f"{error}{_ALWAYS}" if which == "always" else str(error)
-            now.reject(entry.id, f"it cannot be rehearsed: {why}")
+            requests.reject(entry.id, f"it cannot be rehearsed: {why}")
             if entry.closer:
                 raise LimitExceeded(
                     f"{entry.closer}. It cannot be rehearsed: {error}", limit="geometry"
@@ -61,12 +63,12 @@ async def rehearsed(context: Caller, entry: Entry) -> Entry:
                 code="rehearsal",
             ) from error
         revision = await on_main_thread(context, events.settled)
-        return now.ask(entry.id, revision=revision, unrehearsed=_unrehearsed(entry, str(error)))
-    if now.get(entry.id).state == "denied":  # during this rehearsal
-        return now.get(entry.id)
+        return requests.ask(entry.id, revision=revision, unrehearsed=_unrehearsed(entry, str(error)))
+    if requests.get(entry.id).state == "denied":  # during this rehearsal
+        return requests.get(entry.id)
     report = done.report
     if report["outcome"] != "success":
-        now.failed_in_rehearsal(entry.id, dict(report))
+        requests.store_failed_rehearsal(entry.id, dict(report))
         found = as_result(report)
         told = {name: found[name] for name in ("error", "cause", "line") if name in found}
         why = f"{entry.closer}. " if entry.closer else ""
@@ -80,12 +82,12 @@ async def rehearsed(context: Caller, entry: Entry) -> Entry:
     if entry.former is not None:
         record = replace(entry.record, sandbox_result=report)
         again = replace(entry, record=record).rehearsed_again + "\n\n"
-    entry = now.rehearsed(entry.id, dict(report), again + as_text(report), revision)
+    entry = requests.store_rehearsal(entry.id, dict(report), again + as_text(report), revision)
     if entry.asks == "nobody":
         return entry
     if entry.former is not None and await on_main_thread(context, partial(_still_stands, entry)):
-        return now.uphold(entry.id)
-    return now.ask(entry.id, revision=revision)
+        return requests.uphold(entry.id)
+    return requests.ask(entry.id, revision=revision)
 
 
 def _is_obligatory(entry: Entry) -> bool:

@@ -77,7 +77,7 @@ async def execute_blender_code(
         if not mine:
             return ToolResult(structured=submit.pending(entry))
         if entry.state == "received":
-            entry = approvals.queue().extracted(entry.id, script)
+            entry = approvals.queue().store_script(entry.id, script)
         return ToolResult(structured=await pipeline.run(context, entry, wait_seconds=WAIT_SECONDS))
 
 

@@ -150,7 +150,7 @@ def _undo(request_id: str) -> None:
             code="scene_changed",
         )
     undo.take_back(request_id)
-    queue.undone(request_id)
+    queue.note_undo(request_id)
 
 
 async def _happens(start: int, wanted: Collection[str], seconds: float) -> None:

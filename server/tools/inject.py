@@ -9,9 +9,8 @@ from typing import Annotated, Any, NotRequired, TypedDict
 
 from ... import approvals
 from ...approvals import pipeline, submit
-from ...approvals.approval_queue import OutOfTurn
 from ...approvals.extract import NoScript, extract
-from ...approvals.request import Entry, Mode, Refused
+from ...approvals.request import Entry, Mode, OutOfTurn, Refused
 from ...approvals.steps import check
 from ...base import folders, settings
 from ...sandbox.language.compile import ScriptRefused
@@ -102,7 +101,7 @@ async def _valid(context: RequestContext, entry: Entry, answer: Any) -> Entry:
         if attempt == entry.attempts_left or not context.supports("sampling"):
             break
         answer = await _ask_model(context, f"reformat-{attempt}", answer, problem)
-    entry = approvals.queue().invalid(entry.id, str(problem), attempts=attempt)
+    entry = approvals.queue().refuse_text(entry.id, str(problem), attempts=attempt)
     raise await _once_more(entry, problem) from problem
 
 

@@ -7,20 +7,17 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from bl_ext.user_default.mcp_bridge.approvals.approval_queue import (
-    KEEP_COUNT,
-    MOST_OPEN,
-    ApprovalQueue,
-    OutOfTurn,
-    SceneChanged,
-)
+from bl_ext.user_default.mcp_bridge.approvals.approval_queue import ApprovalQueue
 from bl_ext.user_default.mcp_bridge.approvals.request import (
     Entry,
     InjectScriptRequest,
+    OutOfTurn,
+    SceneChanged,
     digest,
     from_dict,
     to_dict,
 )
+from bl_ext.user_default.mcp_bridge.approvals.request_list import KEEP_COUNT, MOST_OPEN
 from bl_ext.user_default.mcp_bridge.base.errors import InvalidParamsError, PolicyError
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -36,9 +33,9 @@ def request(name: str = "r1", raw: str = "x = 1", **more: Any) -> InjectScriptRe
 def waiting(queue: ApprovalQueue, name: str = "r1", *, revision: int = 1, **more: Any) -> Entry:
     """A request that was rehearsed at `revision` and is before the user."""
     queue.submit(request(name, **more), asks="panel")
-    queue.extracted(name, "x = 1\n")
-    queue.validated(name, {"is_valid": True})
-    queue.rehearsed(name, {"outcome": "success"}, "Nothing in the scene would change.", revision)
+    queue.store_script(name, "x = 1\n")
+    queue.store_validation(name, {"is_valid": True})
+    queue.store_rehearsal(name, {"outcome": "success"}, "Nothing in the scene would change.", revision)
     return queue.ask(name, revision=revision)
 
 
@@ -52,7 +49,7 @@ def test_the_whole_way_is_recorded() -> None:
     agree(queue, waiting(queue))
     taken = queue.take("r1", revision=1)
     assert (taken.script, taken.running) == ("x = 1\n", True)
-    done = queue.applied("r1", {"status": "success"})
+    done = queue.store_result("r1", {"status": "success"})
     assert (done.state, done.record.user_confirmed, done.record.live_result) == (
         "applied",
         True,
@@ -85,17 +82,17 @@ DIFFERENCE = {"added": [{"kind": "objects", "name": "Chair"}]}
 def changed_meanwhile(queue: ApprovalQueue, difference: object, *, agreed: bool = True) -> Entry:
     """A request that was rehearsed again at revision 2, with this difference; it was agreed to at revision 1."""
     queue.submit(request(), asks="panel")
-    queue.extracted("r1", "x = 1\n")
-    queue.validated("r1", {"is_valid": True})
-    queue.rehearsed("r1", {"difference": DIFFERENCE}, "", 1)
+    queue.store_script("r1", "x = 1\n")
+    queue.store_validation("r1", {"is_valid": True})
+    queue.store_rehearsal("r1", {"difference": DIFFERENCE}, "", 1)
     entry = queue.ask("r1", revision=1)
     if agreed:
         agree(queue, entry)
         with pytest.raises(SceneChanged):
             queue.take("r1", revision=2)
     else:
-        queue.outdated("r1")
-    return queue.rehearsed("r1", {"difference": difference}, "", 2)
+        queue.send_back("r1")
+    return queue.store_rehearsal("r1", {"difference": difference}, "", 2)
 
 
 def test_a_yes_stands_where_the_same_comes_out_in_the_scene_as_it_is_now() -> None:
@@ -131,9 +128,9 @@ def test_another_text_has_no_yes_of_before() -> None:
     changed_meanwhile(queue, DIFFERENCE)
     queue.ask("r1", revision=2)
     queue.resubmit("r1", CLIENT, "x = 2")
-    queue.extracted("r1", "x = 1\n")
-    queue.validated("r1", {})
-    queue.rehearsed("r1", {"difference": DIFFERENCE}, "", 2)
+    queue.store_script("r1", "x = 1\n")
+    queue.store_validation("r1", {})
+    queue.store_rehearsal("r1", {"difference": DIFFERENCE}, "", 2)
     with pytest.raises(OutOfTurn, match="has no earlier approval that could still count"):
         queue.uphold("r1")
 
@@ -142,9 +139,9 @@ def test_a_yes_to_what_was_shown_is_no_yes_to_what_came_after() -> None:
     queue = ApprovalQueue()
     shown = waiting(queue)
     queue.resubmit("r1", CLIENT, "x = 2")
-    queue.extracted("r1", "x = 2\n")
-    queue.validated("r1", {})
-    queue.rehearsed("r1", {}, "", 1)
+    queue.store_script("r1", "x = 2\n")
+    queue.store_validation("r1", {})
+    queue.store_rehearsal("r1", {}, "", 1)
     queue.ask("r1", revision=1)
     with pytest.raises(OutOfTurn, match="has changed since it was shown"):
         agree(queue, shown)
@@ -173,13 +170,13 @@ def test_a_changed_scene_is_rehearsed_and_asked_about_again() -> None:
 def test_what_was_estimated_to_make_too_much_is_rehearsed_before_it_runs_again() -> None:
     queue = ApprovalQueue()
     queue.submit(request(tool="execute_blender_code"), asks="nobody")
-    queue.extracted("r1", "x = 1")
-    queue.validated("r1", {})
+    queue.store_script("r1", "x = 1")
+    queue.store_validation("r1", {})
     queue.permit("r1", revision=1)
     with pytest.raises(OutOfTurn, match="cannot be postponed"):
-        queue.postponed("r1", "too many")
+        queue.postpone("r1", "too many")
     queue.take("r1", revision=1)
-    again = queue.postponed("r1", "too many")
+    again = queue.postpone("r1", "too many")
     assert (again.state, again.running, again.approval, again.closer) == (
         "validated",
         False,
@@ -190,11 +187,11 @@ def test_what_was_estimated_to_make_too_much_is_rehearsed_before_it_runs_again()
         queue.permit("r1", revision=1)
     with pytest.raises(OutOfTurn, match="has to be rehearsed first"):
         queue.ask("r1", revision=1)
-    queue.rehearsed("r1", {"growth": {}}, "", 1)
+    queue.store_rehearsal("r1", {"growth": {}}, "", 1)
     queue.permit("r1", revision=1)
     queue.take("r1", revision=1)
     with pytest.raises(OutOfTurn, match="cannot be postponed"):
-        queue.postponed("r1", "too many")
+        queue.postpone("r1", "too many")
 
 
 def test_an_injected_script_is_never_applied_unasked_nor_unrehearsed() -> None:
@@ -203,8 +200,8 @@ def test_an_injected_script_is_never_applied_unasked_nor_unrehearsed() -> None:
         queue.submit(request(), asks="nobody")
     queue.trust(CLIENT, "Cursor")
     queue.submit(request(), asks="panel")
-    queue.extracted("r1", "x = 1")
-    queue.validated("r1", {})
+    queue.store_script("r1", "x = 1")
+    queue.store_validation("r1", {})
     with pytest.raises(OutOfTurn, match="has to be rehearsed first"):
         queue.ask("r1", revision=1)
     with pytest.raises(OutOfTurn, match="may not run without a question"):
@@ -238,7 +235,7 @@ def test_so_many_requests_of_a_client_are_open_and_no_more() -> None:
     queue = ApprovalQueue()
     for number in range(MOST_OPEN):
         queue.submit(request(f"r{number}", raw=f"x = {number}"), asks="panel")
-        queue.extracted(f"r{number}", f"x = {number}")
+        queue.store_script(f"r{number}", f"x = {number}")
     with pytest.raises(PolicyError, match="32 requests of yours are open, which is the limit"):
         queue.submit(request("one more", raw="y = 1"), asks="panel")
     other = InjectScriptRequest("other", "Zed", "contextual", "y = 1", 0.0, client_id="c2")
@@ -254,8 +251,8 @@ def test_a_question_needs_a_yes_and_no_rehearsal() -> None:
     with pytest.raises(PolicyError, match="explicit approval"):
         queue.submit(request(tool="question"), asks="nobody")
     queue.submit(request(raw="Overwrite a.png?", tool="question"), asks="panel")
-    queue.extracted("r1", "Overwrite a.png?")
-    queue.validated("r1", {})
+    queue.store_script("r1", "Overwrite a.png?")
+    queue.store_validation("r1", {})
     entry = queue.ask("r1", revision=0, unrehearsed="Overwrite a.png?")
     with pytest.raises(OutOfTurn, match="nobody has approved it"):
         queue.take("r1", revision=0)
@@ -266,24 +263,24 @@ def test_a_question_needs_a_yes_and_no_rehearsal() -> None:
 def test_an_attempt_to_reach_outside_blender_stays_on_the_request() -> None:
     queue = ApprovalQueue()
     queue.submit(request(raw="import os"), asks="panel")
-    entry = queue.extracted("r1", "import os, socket")
+    entry = queue.store_script("r1", "import os, socket")
     assert (entry.alert, entry.record.logs[-1]) == ("os, socket", "script found; it tries to use os, socket")
-    queue.invalid("r1", "'os' cannot be imported")
+    queue.refuse_text("r1", "'os' cannot be imported")
     queue.resubmit("r1", CLIENT, "x = 1")
-    assert queue.extracted("r1", "x = 1").alert == "os, socket"
+    assert queue.store_script("r1", "x = 1").alert == "os, socket"
 
 
 def test_only_what_ran_is_undone_and_once() -> None:
     queue = ApprovalQueue()
     agree(queue, waiting(queue))
     with pytest.raises(OutOfTurn, match="cannot be undone"):
-        queue.undone("r1")
+        queue.note_undo("r1")
     queue.take("r1", revision=1)
-    assert queue.applied("r1", {}, revision=5).applied_revision == 5
-    undone = queue.undone("r1")
+    assert queue.store_result("r1", {}, revision=5).applied_revision == 5
+    undone = queue.note_undo("r1")
     assert (undone.state, undone.undone, undone.record.logs[-1]) == ("applied", True, "undone by the user")
     with pytest.raises(OutOfTurn, match="cannot be undone"):
-        queue.undone("r1")
+        queue.note_undo("r1")
     later = ApprovalQueue()
     later.recall([from_dict(to_dict(undone))], "closed")
     assert later.get("r1").applied_revision is None
@@ -292,9 +289,9 @@ def test_only_what_ran_is_undone_and_once() -> None:
 def test_what_nobody_is_asked_about_but_was_rehearsed_runs_in_that_scene() -> None:
     queue = ApprovalQueue()
     queue.submit(request(tool="execute_blender_code"), asks="nobody")
-    queue.extracted("r1", "x = 1")
-    queue.validated("r1", {})
-    queue.rehearsed("r1", {}, "", 3)
+    queue.store_script("r1", "x = 1")
+    queue.store_validation("r1", {})
+    queue.store_rehearsal("r1", {}, "", 3)
     queue.permit("r1", revision=4)
     with pytest.raises(SceneChanged):
         queue.take("r1", revision=4)
@@ -313,11 +310,11 @@ def test_a_denial_keeps_its_reason() -> None:
 def test_a_text_that_is_no_script_may_be_sent_twice_more() -> None:
     queue = ApprovalQueue()
     queue.submit(request(raw="Sure!"), asks="panel")
-    assert (queue.invalid("r1", "prose").attempts_left, queue.get("r1").state) == (2, "received")
+    assert (queue.refuse_text("r1", "prose").attempts_left, queue.get("r1").state) == (2, "received")
     queue.resubmit("r1", CLIENT, "Here it is!")
-    assert queue.invalid("r1", "prose").attempts_left == 1
+    assert queue.refuse_text("r1", "prose").attempts_left == 1
     queue.resubmit("r1", CLIENT, "Well …")
-    assert queue.invalid("r1", "prose").state == "rejected"
+    assert queue.refuse_text("r1", "prose").state == "rejected"
     with pytest.raises(OutOfTurn, match="it is rejected"):
         queue.resubmit("r1", CLIENT, "x = 1")
 
@@ -372,7 +369,7 @@ def test_a_running_script_is_neither_cancelled_nor_expired_on_paper() -> None:
     assert queue.cancel("r1").running
     with pytest.raises(OutOfTurn, match="is running"):
         queue.resubmit("r1", CLIENT, "x = 2")
-    assert queue.failed("r1", "it raised").state == "failed"
+    assert queue.fail("r1", "it raised").state == "failed"
 
 
 @pytest.mark.parametrize(
@@ -380,8 +377,8 @@ def test_a_running_script_is_neither_cancelled_nor_expired_on_paper() -> None:
     [
         lambda queue: queue.deny("r1"),
         lambda queue: queue.reject("r1", "no"),
-        lambda queue: queue.invalid("r1", "prose", attempts=3),
-        lambda queue: queue.outdated("r1"),
+        lambda queue: queue.refuse_text("r1", "prose", attempts=3),
+        lambda queue: queue.send_back("r1"),
     ],
 )
 def test_nothing_but_its_end_changes_a_script_that_runs(step: Callable[[ApprovalQueue], Entry]) -> None:
@@ -390,7 +387,7 @@ def test_nothing_but_its_end_changes_a_script_that_runs(step: Callable[[Approval
     queue.take("r1", revision=1)
     with pytest.raises(OutOfTurn, match="the script of request r1 is running: only its end can change that"):
         step(queue)
-    assert queue.applied("r1", {}).state == "applied"
+    assert queue.store_result("r1", {}).state == "applied"
 
 
 def test_after_a_restart_what_waited_has_expired() -> None:
@@ -479,15 +476,15 @@ class Reviews(RuleBasedStateMachine):
     @rule(name=requests, text=st.sampled_from(["a = 1", "b = 2"]))
     def prepare(self, name: str, text: str) -> None:
         if name in self.kept:
-            if self._try(self.queue.extracted, name, text):
-                self._try(self.queue.validated, name, {})
-            self._try(self.queue.rehearsed, name, {}, "", self.revision)
+            if self._try(self.queue.store_script, name, text):
+                self._try(self.queue.store_validation, name, {})
+            self._try(self.queue.store_rehearsal, name, {}, "", self.revision)
             self._try(self.queue.ask, name, revision=self.revision)
 
     @rule(name=requests)
     def not_valid(self, name: str) -> None:
         if name in self.kept:
-            self._try(self.queue.invalid, name, "prose")
+            self._try(self.queue.refuse_text, name, "prose")
 
     @rule(name=requests, stale=st.booleans())
     def confirm(self, name: str, stale: bool) -> None:
@@ -509,7 +506,7 @@ class Reviews(RuleBasedStateMachine):
                 assert entry.asks == "nobody"
                 self.consents[name] = (entry.script, self.revision)
 
-    @rule(name=requests, step=st.sampled_from(["deny", "cancel", "outdated"]))
+    @rule(name=requests, step=st.sampled_from(["deny", "cancel", "send_back"]))
     def turn_away(self, name: str, step: str) -> None:
         if name in self.kept:
             done = self._try(getattr(self.queue, step), name)
@@ -546,7 +543,9 @@ class Reviews(RuleBasedStateMachine):
     def end_run(self, name: str, well: bool) -> None:
         if name in self.kept:
             done = (
-                self._try(self.queue.applied, name, {}) if well else self._try(self.queue.failed, name, "x")
+                self._try(self.queue.store_result, name, {})
+                if well
+                else self._try(self.queue.fail, name, "x")
             )
             if done:
                 self.consents.pop(name, None)

@@ -27,9 +27,9 @@ def waiting(folder: Path) -> ApprovalQueue:
     queue.submit(
         InjectScriptRequest("r1", "Cursor", "format-to-bpy", "Sure:\n\nx = 1", 0.0, "c1"), asks="panel"
     )
-    queue.extracted("r1", "x = 1\n")
-    queue.validated("r1", {"is_valid": True})
-    queue.rehearsed("r1", {"outcome": "success"}, "Nothing would change.", 1)
+    queue.store_script("r1", "x = 1\n")
+    queue.store_validation("r1", {"is_valid": True})
+    queue.store_rehearsal("r1", {"outcome": "success"}, "Nothing would change.", 1)
     queue.ask("r1", revision=1)
     return queue
 
@@ -107,9 +107,9 @@ def test_no_secret_is_kept_and_only_the_user_may_read(
     kept = Store(tmp_path / "requests", lambda pid: False)
     queue = ApprovalQueue(kept.keep)
     queue.submit(InjectScriptRequest("r1", "Cursor", "contextual", raw, 0.0, "c1"), asks="panel")
-    queue.extracted("r1", raw)
-    queue.validated("r1", {"seen": raw})
-    queue.rehearsed("r1", {"stdout": raw}, "", 1)
+    queue.store_script("r1", raw)
+    queue.store_validation("r1", {"seen": raw})
+    queue.store_rehearsal("r1", {"stdout": raw}, "", 1)
     kept.picture("r1", "before", b"\x89PNG")
     assert queue.get("r1").script == raw, "what runs is what was sent"
     files = [path for path in (tmp_path / "requests").rglob("*") if path.is_file()]
@@ -144,8 +144,8 @@ def test_a_rejected_text_keeps_its_validation(tmp_path: Path, asks: Any) -> None
         InjectScriptRequest("r1", "Cursor", "contextual", "import os", 0.0, "c1", "execute_blender_code"),
         asks=asks,
     )
-    queue.extracted("r1", "import os")
-    assert queue.validated("r1", NOT_VALID).state == "extracted"
+    queue.store_script("r1", "import os")
+    assert queue.store_validation("r1", NOT_VALID).state == "extracted"
     queue.reject("r1", "'os' cannot be imported")
     assert queue.get("r1").validation == NOT_VALID
     [kept] = [one for one in records() if "validation" in one]
@@ -161,9 +161,9 @@ def test_a_rehearsal_that_failed_leaves_its_report(tmp_path: Path, asks: Any) ->
         InjectScriptRequest("r1", "Cursor", "contextual", "1 / 0", 0.0, "c1", "execute_blender_code"),
         asks=asks,
     )
-    queue.extracted("r1", "1 / 0")
-    queue.validated("r1", {"is_valid": True})
-    assert queue.failed_in_rehearsal("r1", REPORT).state == "failed"
+    queue.store_script("r1", "1 / 0")
+    queue.store_validation("r1", {"is_valid": True})
+    assert queue.store_failed_rehearsal("r1", REPORT).state == "failed"
     [kept] = [one for one in records() if "rehearsal" in one]
     assert kept["rehearsal"] == {"outcome": "error", "message": "The rehearsal stopped."}
     if asks != "nobody":

@@ -37,9 +37,9 @@ def queue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ApprovalQ
 
 def waiting(queue: ApprovalQueue, tool: Tool = "inject_bpy_script") -> Entry:
     queue.submit(InjectScriptRequest("r1", "Cursor", "contextual", "x = 1", 0.0, "c1", tool), asks="panel")
-    queue.extracted("r1", "x = 1")
-    queue.validated("r1", {})
-    queue.rehearsed("r1", {}, "", 7)
+    queue.store_script("r1", "x = 1")
+    queue.store_validation("r1", {})
+    queue.store_rehearsal("r1", {}, "", 7)
     entry = queue.ask("r1", revision=7)
     state.refresh()
     return entry
@@ -89,7 +89,7 @@ def applied(queue: ApprovalQueue, name: str = "r1", revision: int | None = None)
     entry = waiting(queue)
     queue.confirm(name, sha256=entry.sha256, revision=7, by="the user in the panel")
     queue.take(name, revision=7)
-    return queue.applied(name, {}, revision=revision)
+    return queue.store_result(name, {}, revision=revision)
 
 
 def test_the_last_run_is_undone_and_an_earlier_state_is_not_lost(
@@ -128,7 +128,7 @@ def test_an_alert_is_shown_until_it_is_noted_and_the_journal_keeps_it(queue: App
         InjectScriptRequest("r2", "Cursor", "contextual", "import os", 0.0, "c1", title="A chair"),
         asks="panel",
     )
-    queue.extracted("r2", "import os")
+    queue.store_script("r2", "import os")
     state.refresh()
     drawn = draw(requests.MCP_BRIDGE_PT_requests)
     assert "“A chair” of Cursor tries to use os, outside of Blender." in drawn.text
@@ -144,7 +144,7 @@ def test_an_attempt_to_break_out_is_a_red_alert_of_its_own(queue: ApprovalQueue)
         InjectScriptRequest("r2", "Cursor", "contextual", "import os", 0.0, "c1", title="A chair"),
         asks="panel",
     )
-    queue.extracted("r2", "import os")
+    queue.store_script("r2", "import os")
     state.refresh()
     bpy.ops.mcp_bridge.note_alert(request_id="r2")
     reason = "attempt to break out of the sandbox: the script tried to open a file (audit event open), and was stopped"
@@ -152,8 +152,8 @@ def test_an_attempt_to_break_out_is_a_red_alert_of_its_own(queue: ApprovalQueue)
         "message": f"The rehearsal stopped: {reason}",
         "error": {"type": "PolicyError", "cause": "Breakout"},
     }
-    queue.validated("r2", {})
-    queue.failed_in_rehearsal("r2", report)
+    queue.store_validation("r2", {})
+    queue.store_failed_rehearsal("r2", report)
     state.refresh()
     drawn = draw(requests.MCP_BRIDGE_PT_requests)
     assert "Attempt to break out" in drawn.text
@@ -171,9 +171,9 @@ def test_a_line_that_the_rehearsal_never_came_to_is_marked(queue: ApprovalQueue)
         InjectScriptRequest("r1", "Cursor", "contextual", "x = 1", 0.0, "c1", "inject_bpy_script"),
         asks="panel",
     )
-    queue.extracted("r1", "if a:\n    b = 1")
-    queue.validated("r1", {})
-    queue.rehearsed("r1", {"unreached": [2]}, "", 7)
+    queue.store_script("r1", "if a:\n    b = 1")
+    queue.store_validation("r1", {})
+    queue.store_rehearsal("r1", {"unreached": [2]}, "", 7)
     entry = queue.ask("r1", revision=7)
     request_lists.show(entry, dialog_size.in_window(1280, 800, 1.0))
     rows = getattr(bpy.context.window_manager, request_lists.LINES)
@@ -254,9 +254,9 @@ def test_a_dialog_whose_request_has_changed_shows_nothing_to_agree_to(
     waiting(queue)
     shown = opened(queue, monkeypatch)
     queue.resubmit("r1", "c1", "x = 2")
-    queue.extracted("r1", "x = 2")
-    queue.validated("r1", {})
-    queue.rehearsed("r1", {}, "", 7)
+    queue.store_script("r1", "x = 2")
+    queue.store_validation("r1", {})
+    queue.store_rehearsal("r1", {}, "", 7)
     queue.ask("r1", revision=7)
     into, drawn = layout()
     review.draw(into, queue.get("r1"), shown, dialog_size.of(bpy.context))
@@ -289,7 +289,7 @@ def test_a_second_windows_dialog_takes_the_first_ones_script_away_and_its_yes(
         (lambda queue: queue.cancel("r1"), "cancelled"),
         (lambda queue: queue.expire("late"), "expired"),
         (lambda queue: queue.revoke("c1"), "cancelled"),
-        (lambda queue: queue.outdated("r1"), "validated"),
+        (lambda queue: queue.send_back("r1"), "validated"),
     ],
     ids=["denied", "cancelled", "expired", "revoked", "scene changed"],
 )

@@ -150,15 +150,15 @@ def test_a_request_in_the_queue_is_told_step_by_step(use: Any) -> None:
             InjectScriptRequest(name, "Client", "contextual", "x = 1", 0.0, owner, title="A chair"),
             asks="panel",
         )
-        queue.extracted(name, "x = 1")
-        queue.validated(name, {"is_valid": True})
+        queue.store_script(name, "x = 1")
+        queue.store_validation(name, {"is_valid": True})
 
     async def work(client: mcp.Client) -> None:
         uri = "blender://request/mine1"
         assert (await read(client, uri))["state"] == "working"
         async with client.listen(resource_subscriptions=[uri]) as heard:
             news = heard.__aiter__()
-            queue.rehearsed("mine1", {}, "Object 'Chair' would be added.", 3)
+            queue.store_rehearsal("mine1", {}, "Object 'Chair' would be added.", 3)
             queue.ask("mine1", revision=3)
             await news.__anext__()
             waiting = await read(client, uri)

@@ -14,8 +14,8 @@ import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge import approvals
 from bl_ext.user_default.mcp_bridge.approvals import whom_to_ask
-from bl_ext.user_default.mcp_bridge.approvals.approval_queue import ApprovalQueue, OutOfTurn
-from bl_ext.user_default.mcp_bridge.approvals.request import Entry
+from bl_ext.user_default.mcp_bridge.approvals.approval_queue import ApprovalQueue
+from bl_ext.user_default.mcp_bridge.approvals.request import Entry, OutOfTurn
 from bl_ext.user_default.mcp_bridge.approvals.store import Store
 from bl_ext.user_default.mcp_bridge.base import journal
 from bl_ext.user_default.mcp_bridge.sandbox.run import execute

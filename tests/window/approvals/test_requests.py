@@ -183,9 +183,9 @@ for number in range(2 * {count}):
         f'r{{number}}', ['Claude Desktop', 'Cursor'][number % 2], 'contextual', f'x = {{number}}',
         time.time() - 30 * number, f'c{{number}}', title=titles[number % 5])
     queue.submit(asked, asks='panel')
-    queue.extracted(asked.id, 'import os' if number == 1 else f'x = {{number}}')
-    queue.validated(asked.id, {{}})
-    queue.rehearsed(asked.id, {{}}, 'The rehearsal went well.', 1)
+    queue.store_script(asked.id, 'import os' if number == 1 else f'x = {{number}}')
+    queue.store_validation(asked.id, {{}})
+    queue.store_rehearsal(asked.id, {{}}, 'The rehearsal went well.', 1)
     queue.ask(asked.id, revision=1)
     if number % 2:
         queue.deny(asked.id, 'no') if number % 4 == 1 else queue.cancel(asked.id)
