@@ -140,8 +140,14 @@ def test(blender: Blender, package: Path, arguments: Sequence[str]) -> bool:
 def main() -> int:
     """Test on each Blender that the arguments name; return 1 if one failed."""
     parser = argparse.ArgumentParser(description="Run the tests on every Blender; arguments go to pytest.")
-    parser.add_argument("--only", choices=[*(blender.version for blender in MATRIX), *debian_root.SUITES])
-    parser.add_argument("--prepare", action="store_true", help="only set up what is tested on")
+    parser.add_argument(
+        "--only",
+        choices=[*(blender.version for blender in MATRIX), *debian_root.SUITES],
+        help="the only Blender, or the only Debian root, that runs the tests",
+    )
+    parser.add_argument(
+        "--prepare", action="store_true", help="fetch the Blenders and Debian roots, and run no test"
+    )
     options, arguments = parser.parse_known_args()
     if options.prepare:
         try:

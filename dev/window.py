@@ -76,7 +76,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description="Run the window tests with the Blender of each Debian root; arguments go to pytest."
     )
-    parser.add_argument("--only", choices=debian_root.SUITES)
+    parser.add_argument("--only", choices=debian_root.SUITES, help="the one Debian root that runs the tests")
     options, arguments = parser.parse_known_args()
     suites = debian_root.SUITES if options.only is None else (options.only,)
     if failed := run_tests(suites, arguments):
