@@ -34,7 +34,7 @@ def current() -> ApprovalQueue | None:
 
 
 def queue() -> ApprovalQueue:
-    """The approval queue of this Blender. Raises PolicyError before the bridge has opened it at its start."""
+    """The approval queue of this Blender. Raises PolicyError before the server has started."""
     if _queue is None:
         raise PolicyError(
             "MCP Bridge's server does not run, so nobody can approve anything: press Start in the tab MCP",
@@ -52,5 +52,5 @@ def close() -> None:
     """Expire the open requests and drop the queue; trust ends, and only the files of requests stay."""
     global _queue, _store
     if _queue is not None:
-        _queue.expire("the server was stopped before anybody answered")
+        _queue.expire("MCP Bridge was stopped before anybody answered")
     _queue = _store = None

@@ -99,7 +99,7 @@ class JobHandle:
         )
 
     def become(self, kind: str, title: str) -> None:
-        """A question that was answered goes on as the work that it was about; other work keeps its kind."""
+        """Give the job of an answered question the kind and title of its work. Other jobs keep theirs."""
         self._jobs._change(
             self._entry, lambda job: replace(job, kind=kind, title=title) if job.kind == QUESTION else job
         )

@@ -19,7 +19,7 @@ class Held(Protocol):
     """A lock that this process holds."""
 
     def release(self) -> None:
-        """Let go of it; any thread may."""
+        """Release the lock. Any thread."""
 
 
 def take(path: Path, *, within_s: float = 0.0) -> Held | None:

@@ -167,7 +167,7 @@ class Queue:
             if self._open:
                 self._arrived.put(work)
                 return work.future
-        work.future.set_exception(Stopped("The bridge has been stopped."))
+        work.future.set_exception(Stopped("MCP Bridge was stopped."))
         return work.future
 
     def take(self, timeout: float = 0.0, *, reading_only: bool = False) -> _Work[Any] | None:
@@ -211,7 +211,7 @@ class Queue:
             self._open = False
         while (work := self.take()) is not None:
             if work.future.set_running_or_notify_cancel():
-                work.future.set_exception(Stopped(f"The bridge was stopped before {work.label} began."))
+                work.future.set_exception(Stopped(f"MCP Bridge was stopped before {work.label} began."))
         self._arrived.put(None)  # wakes a thread that waits in `take`
 
 

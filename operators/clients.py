@@ -82,7 +82,9 @@ class MCP_BRIDGE_OT_copy_configuration(bpy.types.Operator):
         context.window_manager.clipboard = snippets.snippet(kind, self.form, here, token)
         place = _place(kind)
         folder = os.path.dirname(os.path.expanduser(place))
-        state.copied(state.Pasted(kind.label, place, kind.how, folder if os.path.isdir(folder) else ""))
+        state.show_paste_place(
+            state.Pasted(kind.label, place, kind.how, folder if os.path.isdir(folder) else "")
+        )
         self.report({"INFO"}, f"Copied the configuration for {kind.label}: paste it into {place}")
         return {"FINISHED"}
 
@@ -222,7 +224,7 @@ class MCP_BRIDGE_OT_hide_hint(bpy.types.Operator):
     bl_options = {"INTERNAL"}
 
     def execute(self, context: bpy.types.Context) -> set[Any]:
-        state.copied(None)
+        state.show_paste_place(None)
         return {"FINISHED"}
 
 
@@ -283,12 +285,12 @@ class MCP_BRIDGE_OT_forget_client(bpy.types.Operator):
         return {"FINISHED"}
 
 
-#: Stands for the token where a change is shown.
+#: The dialog shows this text in the place of the token.
 _HIDDEN = "a token of its own"
 
 
 def _proposed(kind: "table.ClientKind", token: str) -> "files.Change":
-    """What connects this client. Raises ExternalServiceError where its file cannot be edited."""
+    """The change of a client's file that connects it. Raises ExternalServiceError if the file cannot be edited."""
     path = files.where(kind, sys.platform, os.environ)
     return files.connect(kind, path, snippets.entry(kind, "stdio", state.here(), token))
 
@@ -307,7 +309,7 @@ def _entry(client_id: str) -> "token_store.Entry | None":
 
 
 def _shut_out(client_id: str) -> None:
-    """End a client and forget it. Raises BridgeError."""
+    """Revoke a client, end its connections, and remove it from the list. Raises BridgeError."""
     state.store().revoke(client_id)
     bridge = state.running_bridge()
     if bridge:

@@ -40,8 +40,8 @@ def _unlisten() -> None:
     """Replaced in `register` by the function that stops listening to the queue."""
 
 
-def _applied(entry: Entry) -> None:
-    """After a successful run, Blender stands at its step."""
+def _note_run(entry: Entry) -> None:
+    """Note that Blender is now at the undo step of a run that has just succeeded."""
     global _mark
     if entry.state == "applied" and not entry.undone:
         _mark = (entry.id, time.time())
@@ -109,15 +109,15 @@ def _handlers() -> list[tuple[list[Any], Any]]:
 
 
 def register() -> None:
-    """Begin to follow: before the server does, which forgets what a step says of itself."""
+    """Listen to undo and redo, before the server does: it removes the marker of a request's undo step."""
     global _unlisten
-    _unlisten = early.request_changed.connect(_applied)
+    _unlisten = early.request_changed.connect(_note_run)
     for handlers, handler in _handlers():
         handlers.append(handler)
 
 
 def unregister() -> None:
-    """Follow no more."""
+    """Stop listening."""
     _unlisten()
     for handlers, handler in _handlers():
         handlers.remove(handler)

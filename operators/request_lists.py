@@ -25,9 +25,9 @@ __all__ = (
     "MARKS",
     "ROWS",
     "SUMMARY",
+    "explained_marks",
     "fill",
     "is_listed",
-    "noted",
     "picture",
     "pictures",
     "register",
@@ -58,7 +58,7 @@ _listed = ("", "")
 
 
 class MCP_BRIDGE_Row(bpy.types.PropertyGroup):
-    """A row of a list: a request's id, or a line of its script. Its `name` says it all.
+    """A row of a list: a request's id, or a line of its script. Its `name` is the text.
 
     Of a script's line, which may take several rows, the first one has the `number`; `mark` is what is said of it.
     """
@@ -77,8 +77,8 @@ def show(entry: "Entry", size: Size) -> None:
     _listed = (entry.id, entry.sha256)
 
 
-def noted(entry: "Entry") -> "Iterator[tuple[Mark, str]]":
-    """What is said of a script: each mark that it has, and on which lines, in words."""
+def explained_marks(entry: "Entry") -> "Iterator[tuple[Mark, str]]":
+    """Each mark of a script with its icon, and a text that says what it means and on which lines it is."""
     found = _marks(entry)
     for mark, (_, said) in MARKS.items():
         lines = [number for number, of_line in found.items() if mark in of_line]
@@ -154,7 +154,7 @@ def _wrapped(text: str, columns: int) -> list[str]:
 
 
 def fill(rows: Any, names: list[str]) -> None:
-    """Make these the rows."""
+    """Replace the rows by these names."""
     rows.clear()
     for name in names:
         rows.add().name = name

@@ -39,11 +39,11 @@ _SHOWN: Any = EnumProperty(
 
 
 def _unlisten() -> None:
-    """Replaced by what ends the listening."""
+    """Replaced in `register` by the function that stops listening."""
 
 
 class _OfRequest:
-    """What acts on the request of an id: finds it, and says in Blender's status bar why a step is not possible."""
+    """Base class of buttons for one request: they find it by its id, and report why a step is not possible."""
 
     request_id: StringProperty(options={"HIDDEN", "SKIP_SAVE"})
     report: Any
@@ -53,7 +53,7 @@ class _OfRequest:
         return state.request(self.request_id)
 
     def step(self, do: "Callable[[ApprovalQueue], object]") -> set[Any]:
-        """Take a step in the queue, and show what has become of it."""
+        """Call `do` with the queue, and refresh the panels. Report a refused step in Blender's status bar."""
         queue = approvals.current()
         try:
             if queue is None:

@@ -80,7 +80,7 @@ class MCP_BRIDGE_OT_open_tab(bpy.types.Operator):
         space: Any = area.spaces.active
         space.show_region_ui = True
         area.tag_redraw()
-        state.welcomed()
+        state.end_welcome()
         redraw.choose_tab(area)
         return {"FINISHED"}
 
@@ -93,7 +93,7 @@ class MCP_BRIDGE_OT_hide_welcome(bpy.types.Operator):
     bl_options = {"INTERNAL"}
 
     def execute(self, context: bpy.types.Context) -> set[Any]:
-        state.welcomed()
+        state.end_welcome()
         return {"FINISHED"}
 
 

@@ -51,7 +51,7 @@ __all__ = (
     "View",
     "Work",
     "bridge_module",
-    "copied",
+    "end_welcome",
     "here",
     "listen",
     "note",
@@ -59,9 +59,9 @@ __all__ = (
     "register",
     "request",
     "running_bridge",
+    "show_paste_place",
     "store",
     "unregister",
-    "welcomed",
 )
 
 _INTERVAL_S = 1.0
@@ -135,12 +135,12 @@ def here() -> snippets.Here:
 
 
 def request(request_id: str) -> Request | None:
-    """The request of this id, as it is shown now."""
+    """The request with this id, as the panels show it now."""
     return _by_id.get(request_id)
 
 
 def note(request_id: str) -> None:
-    """The user has taken note of the alert of this request, or of its refusal: it is shown no more."""
+    """Note that the user has dismissed the alert or the refusal of this request, so that it is shown no more."""
     entry, kept = _by_id.get(request_id), approvals.store()
     if entry is not None:
         said = entry.alarm or entry.reason
@@ -164,7 +164,7 @@ def listen(listener: Callable[[], None]) -> Callable[[], None]:
 
 
 def _welcome() -> Path:
-    return discovery.user_folder() / "welcomed"
+    return discovery.user_folder() / "end_welcome"
 
 
 def _is_new() -> bool:
@@ -174,8 +174,8 @@ def _is_new() -> bool:
     return _new
 
 
-def welcomed() -> None:
-    """The user knows where the tab is, for all times."""
+def end_welcome() -> None:
+    """Note on disk that the user knows where the tab is, so that no Blender shows the welcome again."""
     global _new
     _new = False
     try:
@@ -186,15 +186,15 @@ def welcomed() -> None:
     refresh()
 
 
-def copied(pasted: Pasted | None) -> None:
-    """Show where to paste what was copied, or no longer."""
+def show_paste_place(pasted: Pasted | None) -> None:
+    """Show where to paste the configuration that was copied; None: show it no more."""
     global _pasted
     _pasted = pasted
     refresh()
 
 
 def refresh() -> None:
-    """Gather anew, and have the windows drawn again if anything has changed. On the main thread."""
+    """Gather the view anew, and redraw the windows if anything has changed. Main thread."""
     global view
     now = _gather()
     if now != view:
@@ -319,7 +319,7 @@ def _with_jobs(shown: View) -> View:
 
 
 def _doing(opened: Sequence[Request], work: Sequence[Work]) -> str:
-    """What is done now that was begun first: a script on its way, else a job."""
+    """What assistants are doing, in a few words: the oldest script under way, else the oldest job."""
     for entry in reversed(opened):
         if entry.state in _DOING:
             return f"{entry.request.requester}: {_DOING[entry.state]} “{entry.title}”"
@@ -362,12 +362,12 @@ def _tick() -> float:
 
 
 def register() -> None:
-    """Begin to gather: the first time once Blender is up."""
+    """Gather the view once a second, from the moment when Blender is up."""
     bpy.app.timers.register(_tick, first_interval=0.1, persistent=True)
 
 
 def unregister() -> None:
-    """Stop, and forget."""
+    """Stop the timer, and forget what was gathered."""
     global view, _pasted, _looked, _noted, _new
     if bpy.app.timers.is_registered(_tick):
         bpy.app.timers.unregister(_tick)

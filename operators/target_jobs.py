@@ -36,7 +36,7 @@ class OnTarget:
 
 
 def gather() -> tuple[OnTarget, ...]:
-    """The newest of them, those that have ended too. Main thread."""
+    """The newest jobs on render targets, also those that have ended. Main thread."""
     found = jobs.registry.with_details()[:_MOST]
     kept = {job.id for job in found}
     for gone in [job_id for job_id in _shown if job_id not in kept]:
@@ -80,7 +80,7 @@ def _forget(job_id: str) -> None:
 
 
 def register() -> None:
-    """Make room for pictures."""
+    """Create the collection of the pictures' icons."""
     global _pictures, _folder
     from bpy.utils import previews
 

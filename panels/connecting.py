@@ -20,7 +20,7 @@ _MOST_LINES = 24
 
 
 def draw_asking(layout: Any, asking: Sequence[tuple[str, str]], context: bpy.types.Context) -> None:
-    """A box for each program that asks to come in: its name, the code that it shows too, and the two answers."""
+    """Draw a box for each program that asks for access: its name, the code that it also shows, and the two answers."""
     for name, code in asking:
         box = layout.box()
         paragraph(box, f"{name} wants to connect: allow it? Its code is {code}", context, icon="QUESTION")
@@ -31,7 +31,7 @@ def draw_asking(layout: Any, asking: Sequence[tuple[str, str]], context: bpy.typ
 
 
 def draw(layout: Any, kind: ClientKind, change: Change, link: str, context: bpy.types.Context) -> None:
-    """The file, the lines that come and go, and what becomes of the file as it was."""
+    """Draw the file, its new and removed lines, and what happens to the old file."""
     paragraph(layout, f"This goes into {change.path}", context, icon="FILE_TEXT")
     box = layout.box().column(align=True)
     box.scale_y = 0.8

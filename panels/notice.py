@@ -94,7 +94,7 @@ def _headers() -> list[Any]:
 
 
 def register() -> None:
-    """Stand in all bars."""
+    """Add the items to all bars."""
     bpy.types.TOPBAR_MT_editor_menus.prepend(_draw_before_menus)
     bpy.types.TOPBAR_MT_editor_menus.append(_draw_after_menus)
     bpy.types.STATUSBAR_HT_header.prepend(_draw_status_bar)

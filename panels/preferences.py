@@ -47,7 +47,7 @@ def _property(one: Setting, default: Any) -> Any:
 
 
 class MCP_BRIDGE_Preferences(bpy.types.AddonPreferences):
-    """Named as the fields of `Settings`; one that was never touched keeps the setting's own default."""
+    """The user's preferences, named as the fields of `Settings`; an untouched one keeps the setting's own default."""
 
     bl_idname = EXTENSION
 

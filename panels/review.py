@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import bpy
 
 from ..operators import reading, state
-from ..operators.request_lists import LINES, MARKS, SUMMARY, is_listed, noted, pictures
+from ..operators.request_lists import LINES, MARKS, SUMMARY, explained_marks, is_listed, pictures
 from .requests import ICONS, SAID
 from .text import paragraph
 
@@ -108,7 +108,7 @@ class MCP_BRIDGE_PT_reading(bpy.types.Panel):
         apply = yes.operator("mcp_bridge.review_request", text="Apply", icon="CHECKMARK")
         apply.request_id, apply.sha256, apply.revision = entry.id, entry.sha256, entry.revision or 0
         column.operator("mcp_bridge.deny_request", text="Deny…", icon="X").request_id = entry.id
-        for mark, said in noted(entry):
+        for mark, said in explained_marks(entry):
             paragraph(layout, said, context, icon=MARKS[mark][0])
         _draw_warnings(layout, entry)
         box = layout.box()
@@ -204,7 +204,7 @@ def _draw_marks(layout: Any, entry: Entry) -> None:
     """Draw a line for each kind of mark: its meaning and its line numbers."""
     column = layout.column(align=True)
     column.scale_y = 0.8
-    for mark, said in noted(entry):
+    for mark, said in explained_marks(entry):
         row = column.row()
         row.alert = mark in ("outside", "hides")
         if mark == "outside" and entry.alert:

@@ -204,7 +204,7 @@ def _tidy_up(bridge: Bridge | None = None) -> None:
     main_thread.regularly.clear()
     queue = approvals.current()
     if queue is not None:
-        queue.expire("the bridge was stopped")
+        queue.expire("MCP Bridge was stopped before anybody answered")
     follow.stop()
     jobs.registry.cancel_all()
     client_files.store.clear()

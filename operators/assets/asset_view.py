@@ -133,7 +133,7 @@ def entry(asset_id: str) -> Entry | None:
 
 
 def may_import(operator: type[bpy.types.Operator]) -> bool:
-    """Whether an operator may begin an import now, for its `poll`: not while one is at work, which it then says."""
+    """Whether an import may begin now, for an operator's `poll`; while another one runs, the tooltip says so."""
     if view.job is not None:
         operator.poll_message_set("Another import is at work")
     return view.job is None
@@ -292,7 +292,7 @@ def _by_parts(
 
 
 def register() -> None:
-    """Make room for thumbnails."""
+    """Create the collection of the thumbnails' icons."""
     global _icons
     import bpy.utils.previews
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ("PREFIX", "RESOLUTIONS", "Options", "register", "unregister")
 
-#: Of the names of the window manager's properties.
+#: How the names of the panel's properties on the window manager begin.
 PREFIX = "mcp_bridge_asset_"
 
 _SERVICES = (
@@ -62,8 +62,8 @@ def _show_sizes(self: Any, context: Any) -> None:
 
 
 def _properties() -> dict[str, Any]:
-    """What is chosen in the panel. On the window manager itself: Blender as a module crashes at its end over callbacks
-    of a property group.
+    """The properties of what is chosen in the panel, by name. They are on the window manager itself, since the `bpy`
+    module crashes when it ends if a property group has callbacks.
     """
     return {
         "service": EnumProperty(

@@ -119,7 +119,7 @@ class MCP_BRIDGE_OT_place_asset(bpy.types.Operator):
         return answer
 
     def cancel(self, context: bpy.types.Context) -> None:
-        """Show what was shown before, unless another asset is being placed by now."""
+        """Restore the header and the cursor, unless another asset is being placed by now."""
         if _now is self._placing:
             _end()
 
@@ -134,12 +134,12 @@ def _begin(context: bpy.types.Context, entry: "Entry") -> _Placing:
     timer = context.window_manager.event_timer_add(_INTERVAL_S, window=context.window)
     _now = _Placing(entry, area.as_pointer(), context.window.as_pointer(), drawing, timer)
     context.window.cursor_modal_set("CROSSHAIR")
-    area.header_text_set(_said(_now))
+    area.header_text_set(_explanation(_now))
     return _now
 
 
 def _end() -> None:
-    """Show what was shown before, if anything is placed."""
+    """Restore the header and the cursor, if an asset is being placed."""
     global _now
     if _now is None:
         return
@@ -154,7 +154,7 @@ def _end() -> None:
 
 
 def _area_of(placing: _Placing) -> Any:
-    """The 3D view whose header speaks; None if it is closed or not shown now. To touch a closed one is a crash."""
+    """The 3D view whose header explains the click; None if it is closed or hidden. A closed one crashes Blender."""
     windows = bpy.context.window_manager.windows
     areas = (area for window in windows for area in window.screen.areas)
     return next((area for area in areas if area.as_pointer() == placing.area), None)
@@ -167,7 +167,7 @@ def _clear(area: Any) -> None:
 
 
 def _answer(context: bpy.types.Context, placing: _Placing, event: bpy.types.Event) -> set[Any]:
-    """What an event does."""
+    """Act on an event of the mouse or the keyboard."""
     if _now is not placing or _area_of(placing) is None:
         return {"CANCELLED"}
     if event.type == "TIMER":
@@ -219,11 +219,11 @@ def _look(context: bpy.types.Context, placing: _Placing, event: bpy.types.Event)
     elif area != before:
         _clear(before)
         placing.area = area.as_pointer()
-    area.header_text_set(_said(placing))
+    area.header_text_set(_explanation(placing))
     area.tag_redraw()
 
 
-def _said(placing: _Placing) -> str:
+def _explanation(placing: _Placing) -> str:
     """What a click does now, for the header of the 3D view."""
     title, aim = placing.entry.title, placing.aim
     if placing.entry.kind != "textures":

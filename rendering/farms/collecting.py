@@ -21,7 +21,7 @@ from ...files import allowed_folders
 from ...sandbox.rehearsal import copies
 from .order import FarmJob
 
-__all__ = ("Found", "WorkerReport", "bring_home", "look", "read_bounded")
+__all__ = ("Found", "WorkerReport", "collect", "look", "read_bounded")
 
 _NAME = re.compile(r"(?:frame|file)_0*(\d{1,9})(\.png|\.blend|\.json)")
 _PNG, _PNG_END = b"\x89PNG\r\n\x1a\n", b"IEND\xaeB`\x82"
@@ -72,7 +72,7 @@ def look(job: FarmJob, known: Container[int]) -> Found:
     return Found(pictures, told)
 
 
-def bring_home(job: FarmJob, name: str, frame: int, staging: Path, *, keep: bool) -> bool:
+def collect(job: FarmJob, name: str, frame: int, staging: Path, *, keep: bool) -> bool:
     """Move a picture or copy to its place, and remove it from the results unless `keep`; return whether it is whole.
 
     Raises PolicyError if another file has come to that place, ExternalServiceError for an error of the disk.

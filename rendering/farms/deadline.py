@@ -2,7 +2,7 @@
 """AWS Deadline Cloud: submits the bundle by its own command, `deadline bundle submit`, with the user's own login.
 
 Not tested against AWS. In the tests, Deadline's library reads the bundle; this module reads its command's output by
-the form in its source. The pictures come home after the job, by `deadline job download-output`.
+the form in its source. This computer gets the pictures after the job, by `deadline job download-output`.
 """
 
 from __future__ import annotations

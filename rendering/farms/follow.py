@@ -59,7 +59,7 @@ class _Run:
     picture: bytes | None = None
     #: The target's error in place of an answer.
     trouble: str = ""
-    #: Frames that were home, or had failed, when the round began.
+    #: Frames that were collected, or had failed, when the round began.
     settled_before: int = 0
     #: How many times in a row the target refused it, and when to submit it again.
     refused: int = 0
@@ -72,7 +72,7 @@ class _Run:
 
     @property
     def left(self) -> list[int]:
-        """The frames that are neither home nor failed for good."""
+        """The frames that were not collected and have not failed for good."""
         failed = {failure.frame for failure in self.state.failures}
         return [frame for frame in self.job.frames if frame not in self.done and frame not in failed]
 
@@ -134,7 +134,7 @@ class _Follower:
     def _step(self, run: _Run, seen: Seen | None) -> None:
         """Take a render one step further; at its end, remove its folder, then end its job.
 
-        Results that cannot be brought home now, such as on a full disk, stay: the next start tries again.
+        Results that cannot be collected now, such as on a full disk, stay: the next start tries again.
         """
         failure, kept_for_later = "", False
         try:
@@ -310,8 +310,8 @@ def _collect(run: _Run) -> None:
             # First, so that after a crash the picture is known as ours.
             note_taken(run.home, run.job, frame)
         with allowed_folders.staging(run.job.place(frame).parent, run.job.id) as staging:
-            home = collecting.bring_home(run.job, name, frame, staging, keep=stays)
-        if home:
+            is_whole = collecting.collect(run.job, name, frame, staging, keep=stays)
+        if is_whole:
             if run.job.overwrite:
                 note_taken(run.home, run.job, frame)
             run.done.add(frame)

@@ -86,7 +86,7 @@ def test_closing_answers_what_waits_and_what_comes_later() -> None:
     waiting = queue.submit(lambda: 1, label="get_scene_info")
     queue.close()
     late = queue.submit(lambda: 2)
-    assert str(waiting.exception(0)) == "The bridge was stopped before get_scene_info began."
+    assert str(waiting.exception(0)) == "MCP Bridge was stopped before get_scene_info began."
     assert isinstance(late.exception(0), Stopped)
     assert len(queue) == 0
 

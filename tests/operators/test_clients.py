@@ -31,7 +31,7 @@ def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     yield state.store()
     bridge.stop()
     path.unlink(missing_ok=True)
-    state.copied(None)
+    state.show_paste_place(None)
 
 
 @pytest.fixture

@@ -178,7 +178,9 @@ def test_a_line_that_the_rehearsal_never_came_to_is_marked(queue: ApprovalQueue)
     request_lists.show(entry, dialog_size.in_window(1280, 800, 1.0))
     rows = getattr(bpy.context.window_manager, request_lists.LINES)
     assert [(row.name.strip(), row.mark) for row in rows] == [("if a:", ""), ("b = 1", "unreached")]
-    assert [said for _, said in request_lists.noted(entry)] == ["Never reached in the rehearsal: line 2"]
+    assert [said for _, said in request_lists.explained_marks(entry)] == [
+        "Never reached in the rehearsal: line 2"
+    ]
 
 
 def test_what_blender_closed_on_is_told_after_the_next_start_until_it_is_noted(
@@ -190,7 +192,7 @@ def test_what_blender_closed_on_is_told_after_the_next_start_until_it_is_noted(
     state.refresh()
     drawn = draw(requests.MCP_BRIDGE_PT_requests)
     assert "“Assistant's Script” of Cursor did not run." in drawn.text
-    assert "the server was stopped before anybody answered" in drawn.text
+    assert "MCP Bridge was stopped before anybody answered" in drawn.text
     bpy.ops.mcp_bridge.note_alert(request_id="r1")
     assert state.view.refused == ()
     assert "did not run" not in draw(requests.MCP_BRIDGE_PT_requests).text

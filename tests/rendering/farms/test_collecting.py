@@ -41,7 +41,7 @@ def job(tmp_path: Path) -> FarmJob:
 def take(job: FarmJob, name: str, frame: int) -> bool:
     staging = Path(job.folder) / ".staging"
     staging.mkdir(exist_ok=True)
-    return collecting.bring_home(job, name, frame, staging, keep=False)
+    return collecting.collect(job, name, frame, staging, keep=False)
 
 
 def test_a_whole_picture_comes_home_once(job: FarmJob) -> None:

@@ -376,7 +376,7 @@ def test_stopping_the_bridge_expires_what_waits(
     bridge.stop()
     assert (queue.get(request_id).state, queue.get(request_id).reason) == (
         "expired",
-        "the bridge was stopped",
+        "MCP Bridge was stopped before anybody answered",
     )
 
 
