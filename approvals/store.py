@@ -46,17 +46,7 @@ class Store:
         from before the run.
         """
         now, newest = settings.current(), entry.record.logs[-1]
-        alert = entry.broke_out if entry.state == "failed" and not entry.undone else ""
-        if entry.alert and newest.startswith("script found"):
-            alert = f"the script tries to use {entry.alert}, outside of Blender"
-        if alert:
-            journal.current().soon(
-                "alert",
-                request_id=entry.id,
-                client=entry.request.client_id,
-                requester=entry.request.requester,
-                message=alert[:2000],
-            )
+        _write_alert(entry)
         found = _found(entry)
         if entry.asks == "nobody" and not entry.undone and not found:
             return
@@ -151,6 +141,21 @@ class Store:
                 atomic.write(folder / name, text.encode("utf-8", "surrogatepass"), mode=0o600)
         record = journal.without_secrets(_json(values), as_json=True).encode()
         atomic.write(folder / "out" / _RECORD, record, mode=0o600)
+
+
+def _write_alert(entry: Entry) -> None:
+    """Write an alert into the journal if the last step showed that the script tries to leave Blender, or did try."""
+    alert = entry.broke_out if entry.state == "failed" and not entry.undone else ""
+    if entry.alert and entry.record.logs[-1].startswith("script found"):
+        alert = f"the script tries to use {entry.alert}, outside of Blender"
+    if alert:
+        journal.current().soon(
+            "alert",
+            request_id=entry.id,
+            client=entry.request.client_id,
+            requester=entry.request.requester,
+            message=alert[:2000],
+        )
 
 
 def _found(entry: Entry) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from ...base import settings
 from ...base.errors import ExternalServiceError, LimitExceeded
 from ...sandbox.language.compile import Finding
 from ...sandbox.rehearsal import prepare, rehearse
-from ...sandbox.rehearsal.report import as_result, as_text
+from ...sandbox.rehearsal.report import Report, as_result, as_text
 from ...scene import events
 from ..caller import Caller, on_main_thread
 from ..request import Entry, Refused
@@ -32,10 +32,7 @@ async def rehearse_and_ask(context: Caller, entry: Entry) -> Entry:
     which = settings.current().rehearse
     obligatory = _is_obligatory(entry) or which == "always"
     if not obligatory and which == "never":
-        revision = await on_main_thread(context, events.settled)
-        return requests.ask(
-            entry.id, revision=revision, unrehearsed=_unrehearsed(entry, "the settings say so.")
-        )
+        return await _ask_unrehearsed(context, entry, "the settings say so.")
     try:
         revision, prepared = await on_main_thread(context, _prepare)
         await context.progress(1, 3, "Copied the scene; rehearsing the script on the copy")
@@ -52,42 +49,52 @@ async def rehearse_and_ask(context: Caller, entry: Entry) -> Entry:
         )
     except ExternalServiceError as error:
         if obligatory:
-            why = f"{error}{_ALWAYS}" if which == "always" else str(error)
-            requests.reject(entry.id, f"it cannot be rehearsed: {why}")
-            if entry.closer:
-                raise LimitExceeded(
-                    f"{entry.closer}. It cannot be rehearsed: {error}", limit="geometry"
-                ) from error
-            raise Refused(
-                f"the script cannot be rehearsed, so it may not run in the open scene: {why}",
-                code="rehearsal",
-            ) from error
-        revision = await on_main_thread(context, events.settled)
-        return requests.ask(entry.id, revision=revision, unrehearsed=_unrehearsed(entry, str(error)))
+            raise _reject(entry, f"{error}{_ALWAYS}" if which == "always" else str(error), error) from error
+        return await _ask_unrehearsed(context, entry, str(error))
     if requests.get(entry.id).state == "denied":  # during this rehearsal
         return requests.get(entry.id)
-    report = done.report
-    if report["outcome"] != "success":
-        requests.store_failed_rehearsal(entry.id, dict(report))
-        found = as_result(report)
-        told = {name: found[name] for name in ("error", "cause", "line") if name in found}
-        why = f"{entry.closer}. " if entry.closer else ""
-        if entry.closer and told.get("error") == ExternalServiceError.__name__:
-            # The confined Blender died while the script made as much as estimated: the estimate was right.
-            told |= {"error": LimitExceeded.__name__, "cause": LimitExceeded.__name__}
-        raise Refused(why + report["message"], code="rehearsal", text=why + as_text(report), **told)
+    if done.report["outcome"] != "success":
+        raise _fail(entry, done.report)
     for when, picture in done.pictures.items():
         _keep_picture(entry.id, when, picture)
     again = ""
     if entry.former is not None:
-        record = replace(entry.record, sandbox_result=report)
+        record = replace(entry.record, sandbox_result=done.report)
         again = replace(entry, record=record).rehearsed_again + "\n\n"
-    entry = requests.store_rehearsal(entry.id, dict(report), again + as_text(report), revision)
+    entry = requests.store_rehearsal(entry.id, dict(done.report), again + as_text(done.report), revision)
     if entry.asks == "nobody":
         return entry
     if entry.former is not None and await on_main_thread(context, partial(_still_stands, entry)):
         return requests.uphold(entry.id)
     return requests.ask(entry.id, revision=revision)
+
+
+async def _ask_unrehearsed(context: Caller, entry: Entry, why: str) -> Entry:
+    """Put the question to the user without a rehearsal; the user reads why there was none."""
+    revision = await on_main_thread(context, events.settled)
+    return approvals.queue().ask(entry.id, revision=revision, unrehearsed=_unrehearsed(entry, why))
+
+
+def _reject(entry: Entry, why: str, error: ExternalServiceError) -> Refused | LimitExceeded:
+    """End a request that has to be rehearsed and cannot be; returns the error for the assistant."""
+    approvals.queue().reject(entry.id, f"it cannot be rehearsed: {why}")
+    if entry.closer:
+        return LimitExceeded(f"{entry.closer}. It cannot be rehearsed: {error}", limit="geometry")
+    return Refused(
+        f"the script cannot be rehearsed, so it may not run in the open scene: {why}", code="rehearsal"
+    )
+
+
+def _fail(entry: Entry, report: Report) -> Refused:
+    """End a request whose rehearsal failed; returns the error for the assistant."""
+    approvals.queue().store_failed_rehearsal(entry.id, dict(report))
+    found = as_result(report)
+    told = {name: found[name] for name in ("error", "cause", "line") if name in found}
+    why = f"{entry.closer}. " if entry.closer else ""
+    if entry.closer and told.get("error") == ExternalServiceError.__name__:
+        # The confined Blender died while the script made as much as estimated: the estimate was right.
+        told |= {"error": LimitExceeded.__name__, "cause": LimitExceeded.__name__}
+    return Refused(why + report["message"], code="rehearsal", text=why + as_text(report), **told)
 
 
 def _is_obligatory(entry: Entry) -> bool:
