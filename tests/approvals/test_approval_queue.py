@@ -231,7 +231,7 @@ def test_a_revoked_client_runs_nothing_and_asks_nothing_any_more() -> None:
         queue.submit(request("r2"), asks="panel")
 
 
-def test_so_many_requests_of_a_client_are_open_and_no_more() -> None:
+def test_a_client_may_have_a_limited_number_of_open_requests() -> None:
     queue = ApprovalQueue()
     for number in range(MOST_OPEN):
         queue.submit(request(f"r{number}", raw=f"x = {number}"), asks="panel")
@@ -350,7 +350,7 @@ def test_only_one_works_on_a_request() -> None:
     assert queue.attach("r1")
 
 
-def test_what_waits_too_long_expires() -> None:
+def test_requests_that_wait_too_long_expire() -> None:
     now = [0.0]
     queue = ApprovalQueue(clock=lambda: now[0])
     waiting(queue)
@@ -399,7 +399,7 @@ def test_after_a_restart_what_waited_has_expired() -> None:
         later.take("r1", revision=1)
 
 
-def test_what_cannot_be_kept_does_not_happen() -> None:
+def test_a_step_that_cannot_be_stored_does_not_happen() -> None:
     def full(entry: Entry) -> None:
         if entry.state == "confirmed":
             raise OSError("no space left")

@@ -170,7 +170,7 @@ def test_attachments_that_are_no_script(attachment: dict[str, str], reason: str)
         extract(attachment)
 
 
-def test_what_was_done_is_noted() -> None:
+def test_notes_say_what_was_done_to_the_text() -> None:
     assert extract(f"```python\n{BODY}").notes == (
         "the code fence is not closed: the script may be incomplete",
     )

@@ -62,7 +62,7 @@ def test_an_error_from_elsewhere_is_a_failure_of_the_work(error: BaseException) 
     assert told["message"]
 
 
-def test_what_is_known_besides_is_told() -> None:
+def test_notes_and_facts_of_an_error_reach_the_client() -> None:
     error = LimitExceeded("too long", limit="time", line=4)
     error.add_note("The scene may not be as before.")
     assert failure_of(error) == {

@@ -15,7 +15,7 @@ from bl_ext.user_default.mcp_bridge.base import private_file
 POSIX = pytest.mark.skipif(os.name != "posix", reason="Windows' user folders are private by inheritance")
 
 
-def test_what_is_written_is_read(tmp_path: Path) -> None:
+def test_written_contents_are_read_back(tmp_path: Path) -> None:
     path = tmp_path / "a" / "b" / "file"
     assert private_file.read(path) is None
     private_file.write(path, b"one")
@@ -36,7 +36,7 @@ def test_only_the_user_may_read(tmp_path: Path) -> None:
 
 
 @POSIX
-def test_what_others_can_write_is_not_trusted(tmp_path: Path) -> None:
+def test_a_file_that_others_can_write_is_not_trusted(tmp_path: Path) -> None:
     path = tmp_path / "folder" / "file"
     private_file.write(path, b"mine")
     path.chmod(0o602)
@@ -49,7 +49,7 @@ def test_what_others_can_write_is_not_trusted(tmp_path: Path) -> None:
 
 @POSIX
 @pytest.mark.skipif(os.name == "posix" and os.getuid() != 0, reason="only root may give a file away")
-def test_what_belongs_to_another_is_not_trusted(tmp_path: Path) -> None:
+def test_a_file_of_another_user_is_not_trusted(tmp_path: Path) -> None:
     path = tmp_path / "folder" / "file"
     private_file.write(path, b"mine")
     os.chown(path, 65534, 65534)

@@ -9,7 +9,7 @@ from bl_ext.user_default.mcp_bridge.base.signal import Signal
 from bl_ext.user_default.mcp_bridge.base.until import until
 
 
-def test_what_holds_already_is_not_waited_for() -> None:
+def test_a_condition_that_is_true_already_is_not_waited_for() -> None:
     listeners: Signal[[int]] = Signal()
     asyncio.run(asyncio.wait_for(until(listeners.connect, lambda: True), 10))
     assert not listeners._functions
@@ -45,7 +45,7 @@ def test_what_changes_between_looking_and_listening_is_not_missed() -> None:
     assert happened == [1]
 
 
-def test_who_gives_up_listens_no_more() -> None:
+def test_a_cancelled_wait_stops_listening() -> None:
     listeners: Signal[[int]] = Signal()
     with pytest.raises(TimeoutError):
         asyncio.run(asyncio.wait_for(until(listeners.connect, lambda: False), 0.05))

@@ -86,7 +86,7 @@ def test_without_a_folder_there_is_no_place() -> None:
         "/dev/fd/a.glb",
     ],
 )
-def test_what_is_no_place(named: Path, path: str) -> None:
+def test_unusable_paths_are_refused(named: Path, path: str) -> None:
     (named / "a.glb").write_bytes(b"")
     with pytest.raises((PolicyError, InvalidParamsError)):
         allowed_folders.target(path, [named], GLB)

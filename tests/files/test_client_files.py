@@ -92,7 +92,9 @@ def test_an_id_is_never_a_path(store: ClientFiles, file_id: str) -> None:
         store.read("alice", file_id, 0, 1)
 
 
-def test_what_is_not_what_its_name_says_is_gone_at_once(store: ClientFiles, tmp_path: Path) -> None:
+def test_a_file_whose_content_does_not_fit_its_name_is_removed_at_once(
+    store: ClientFiles, tmp_path: Path
+) -> None:
     with pytest.raises(PolicyError, match=r"'a.txt' is not what its name says"):
         sent(store, b"\x7fELF\0")
     assert store.list("alice") == []

@@ -34,7 +34,7 @@ STL = bytes(80) + struct.pack("<I", 1) + bytes(50)
         ("a.obj", b"v 0 0 0\n"),
     ],
 )
-def test_what_is_what_its_name_says(tmp_path: Path, name: str, data: bytes) -> None:
+def test_contents_that_fit_their_names(tmp_path: Path, name: str, data: bytes) -> None:
     (tmp_path / "x").write_bytes(data)
     assert file_kinds.check(tmp_path / "x", name) == file_kinds.received_kind(name)
 
@@ -88,7 +88,7 @@ def test_textures_beside_an_exported_model_go_out(tmp_path: Path, form: str, col
         ("a.txt", b"x" * (4 << 20) + b"x", "more than the 4 MiB"),
     ],
 )
-def test_what_is_not(tmp_path: Path, name: str, data: bytes, reason: str) -> None:
+def test_contents_that_do_not_fit_their_names(tmp_path: Path, name: str, data: bytes, reason: str) -> None:
     (tmp_path / "x").write_bytes(data)
     with pytest.raises(PolicyError, match=reason):
         file_kinds.check(tmp_path / "x", name)
@@ -107,7 +107,7 @@ def test_what_is_not(tmp_path: Path, name: str, data: bytes, reason: str) -> Non
         ("a.tga", "send the picture as .png"),
     ],
 )
-def test_what_is_not_taken_and_what_to_do_instead(name: str, reason: str) -> None:
+def test_refused_kinds_say_what_to_send_instead(name: str, reason: str) -> None:
     with pytest.raises(PolicyError, match=reason):
         file_kinds.received_kind(name)
 

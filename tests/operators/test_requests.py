@@ -45,7 +45,7 @@ def waiting(queue: ApprovalQueue, tool: Tool = "inject_bpy_script") -> Entry:
     return entry
 
 
-def test_what_waits_is_listed_and_counted(queue: ApprovalQueue) -> None:
+def test_waiting_requests_are_listed_and_counted(queue: ApprovalQueue) -> None:
     waiting(queue)
     assert state.view.waiting == 1
     assert [row.name for row in getattr(bpy.context.window_manager, ROWS)] == ["r1"]

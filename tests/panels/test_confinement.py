@@ -35,7 +35,7 @@ def test_nothing_is_claimed_before_it_was_tried(show: Show) -> None:
     assert show().labels == []
 
 
-def test_what_was_proved_is_shown(show: Show) -> None:
+def test_proved_restrictions_are_shown(show: Show) -> None:
     proved = ("read", "write", "network", "process")
     drawn = show(confinement=Confinement("Landlock and seccomp, in namespaces of its own", proved))
     assert drawn.text == (

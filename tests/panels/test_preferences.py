@@ -40,7 +40,7 @@ def test_every_preference_is_a_setting_with_the_same_default(chosen: Any) -> Non
             assert value == expected, name
 
 
-def test_what_was_never_touched_is_not_passed_on(chosen: Any) -> None:
+def test_untouched_preferences_are_not_passed_on(chosen: Any) -> None:
     assert preferences.chosen(chosen) == {}
     assert settings.current().confirm is None
 

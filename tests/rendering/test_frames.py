@@ -141,7 +141,7 @@ def test_frames_that_are_there_are_asked_for(tools: Tools, folder: Path) -> None
         ({"resume": "0123456789abcdef"}, "There is no unfinished render"),
     ],
 )
-def test_what_cannot_be_rendered(tools: Tools, folder: Path, arguments: Any, message: str) -> None:
+def test_impossible_renders_are_refused(tools: Tools, folder: Path, arguments: Any, message: str) -> None:
     with pytest.raises(ToolError, match=message):
         tools("render_animation", **arguments)
     assert kept() == []

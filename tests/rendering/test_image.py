@@ -262,7 +262,7 @@ def test_the_scene_and_blender_stay_as_they_are(use: Any) -> None:
         ({"samples": 0}, "samples: must be bigger than or equal to 1"),
     ],
 )
-def test_what_is_wrong_is_named(use: Any, arguments: Json, says: str) -> None:
+def test_a_wrong_argument_is_named(use: Any, arguments: Json, says: str) -> None:
     async def work(url: str) -> Any:
         async with mcp.Client(websocket_transport(url)) as client:
             return await client.call_tool("render_image", arguments)

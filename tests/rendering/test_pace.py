@@ -25,7 +25,7 @@ class Watched:
             self.pace.meanwhile()
 
 
-def test_what_is_told_is_passed_on() -> None:
+def test_progress_is_passed_on() -> None:
     watched = Watched()
     for number in range(0, 101, 20):
         watched.tells(number / 10, number)

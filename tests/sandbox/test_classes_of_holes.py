@@ -50,7 +50,7 @@ CLASSES: dict[str, tuple[str, int, list[str]]] = {
         "../server/transport/test_shares.py"]),
     "E2": ("what is no character", 1, ["../server/transport/test_lone_surrogates.py"]),
     "E3": ("what only looks like our name", 2,
-        ["../server/clients/test_authority.py test_what_only_looks_like_ours_is_not"]),
+        ["../server/clients/test_authority.py test_names_that_only_look_like_ours_are_refused"]),
     "E4": ("slow bodies", 1, ["../server/transport/test_floods.py test_an_honest_client_is_served_beside_it bodies",
         "../server/transport/test_http_protocol.py test_slow_bodies_of_one_client_leave_places_for_others",
         "../server/transport/test_http_protocol.py test_a_body_has_to_arrive_in_time",

@@ -93,7 +93,7 @@ def test_selection_active_mode_undo_files_and_renders() -> None:
     assert render.facts == {"job_id": job.id, "state": "completed"}
 
 
-def test_so_many_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_history_keeps_a_limited_number_of_events(monkeypatch: pytest.MonkeyPatch) -> None:
     assert history.complete_since(0)
     for revision in range(1500):
         history.record("undo", 10_000_000 + revision)

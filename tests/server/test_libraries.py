@@ -10,7 +10,7 @@ from bl_ext.user_default.mcp_bridge.base.errors import ExternalServiceError
 from bl_ext.user_default.mcp_bridge.server import libraries
 
 
-def test_what_was_installed_fits() -> None:
+def test_the_installed_libraries_fit() -> None:
     """`check` raises if a library is missing or has another version."""
     assert libraries.check() is None
 

@@ -45,7 +45,7 @@ def test_a_worker_does_not_wait_for_itself() -> None:
     assert fork.run(work) == [[]]
 
 
-def test_what_does_not_end_in_time_is_named(
+def test_threads_that_do_not_end_in_time_are_named(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(threads, "_LONGEST_END_S", 0.01)

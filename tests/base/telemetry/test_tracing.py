@@ -55,7 +55,7 @@ def test_a_broken_one_begins_another(broken: Any) -> None:
     assert len(trace.trace_id) == 32
 
 
-def test_outside_of_a_request_nothing_is_said() -> None:
+def test_outside_of_a_request_there_is_no_trace() -> None:
     assert contextvars.Context().run(tracing.fields) == {}
 
 

@@ -28,7 +28,7 @@ def test_a_change_leads_to_the_tests_that_mirror_it(changed: str, tests: list[st
     assert check.tests_of([changed], lambda name: (ROOT / name).exists()) == tests
 
 
-def test_what_always_runs_is_there() -> None:
+def test_the_tests_that_always_run_exist() -> None:
     assert [name for name in check._ALWAYS if not (ROOT / name).exists()] == []
 
 

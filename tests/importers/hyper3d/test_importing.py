@@ -62,7 +62,7 @@ def test_an_order_that_is_not_there_is_told(order_id: str) -> None:
         importing.progress(order_id)
 
 
-def test_what_is_not_done_is_not_imported(work: Work, server: RodinServer) -> None:
+def test_an_unfinished_order_is_not_imported(work: Work, server: RodinServer) -> None:
     importing.place_order("hyper3d", Order("a lamp"))
     server.states = ["Done", "Generating"]
     with pytest.raises(InvalidParamsError, match=r"The order is generating, not done\. 1 of 2 steps done"):
@@ -81,7 +81,9 @@ def test_what_is_not_done_is_not_imported(work: Work, server: RodinServer) -> No
         ),
     ],
 )
-def test_odd_results_are_told(work: Work, server: RodinServer, reply: Reply, text: str) -> None:
+def test_results_without_a_model_are_reported(
+    work: Work, server: RodinServer, reply: Reply, text: str
+) -> None:
     importing.place_order("hyper3d", Order("a lamp"))
     server.routes["/api/v2/download"] = reply
     with pytest.raises(ExternalServiceError, match=text):

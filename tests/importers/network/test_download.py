@@ -373,7 +373,7 @@ def test_a_key_goes_only_below_the_base_url(site: Site, web: Web) -> None:
 @pytest.mark.parametrize(
     "reply", [Reply(b"", 503), Reply(b"", 307, headers={"Location": "/b"}), Reply(b"xx", cut=1)]
 )
-def test_what_has_a_body_is_sent_once(site: Site, web: Web, reply: Reply) -> None:
+def test_a_request_with_a_body_is_sent_once(site: Site, web: Web, reply: Reply) -> None:
     web.routes["/a"] = web.routes["/b"] = reply
     with pytest.raises(ExternalServiceError):
         answers.request(site, "/a", body=b"order")

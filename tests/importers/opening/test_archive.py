@@ -115,7 +115,7 @@ def test_links_and_encryption_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "change", [lambda data: b"", lambda data: data[: len(data) // 2], lambda data: b"<html>" * 9]
 )
-def test_what_is_no_archive_is_refused(tmp_path: Path, change: Callable[[bytes], bytes]) -> None:
+def test_a_file_that_is_no_archive_is_refused(tmp_path: Path, change: Callable[[bytes], bytes]) -> None:
     assert_refused(tmp_path, zipped(tmp_path, {"a": b"x" * 999}, change), "damaged or of an unknown kind")
 
 

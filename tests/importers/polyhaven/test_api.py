@@ -67,7 +67,7 @@ def test_every_member_may_be_missing_or_odd(service: PolyHaven, server: PolyHave
 
 
 @pytest.mark.parametrize("record", [[], {}, {"type": 9}, "text", None])
-def test_what_is_no_record_is_an_error(service: PolyHaven, server: PolyHavenServer, record: Any) -> None:
+def test_an_invalid_record_is_an_error(service: PolyHaven, server: PolyHavenServer, record: Any) -> None:
     server.routes[f"/info/{BRICK}"] = Reply(str(record).replace("None", "null").replace("'", '"'))
     with pytest.raises(ExternalServiceError, match="Poly Haven"):
         service.asset(BRICK)

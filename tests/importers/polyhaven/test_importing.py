@@ -296,7 +296,7 @@ def test_a_failed_download_leaves_nothing(
 
 
 @pytest.mark.parametrize("asset_id", [SKY, BRICK])
-def test_what_is_no_picture_is_told(work: Work, server: PolyHavenServer, asset_id: str) -> None:
+def test_a_file_that_is_no_picture_is_reported(work: Work, server: PolyHavenServer, asset_id: str) -> None:
     junk = server.add_file("/dl/junk", b"<html>sorry</html>")
     server.files[asset_id] = {"hdri": {"1k": {"hdr": junk}}, "Diffuse": {"1k": {"jpg": junk}}}
     before = traces()

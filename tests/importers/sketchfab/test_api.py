@@ -67,7 +67,7 @@ def test_missing_members_of_a_search(server: SketchfabServer, answer: Any) -> No
 
 
 @pytest.mark.parametrize("reply", [Reply("<html>"), Reply([1]), Reply("null")])
-def test_what_is_no_answer_is_told(server: SketchfabServer, reply: Reply) -> None:
+def test_an_invalid_answer_is_reported(server: SketchfabServer, reply: Reply) -> None:
     server.routes["/v3/search"] = reply
     with pytest.raises(ExternalServiceError, match="Sketchfab answered"):
         Sketchfab(None).search("", Filters())

@@ -95,7 +95,7 @@ def test_a_bundle_is_submitted_followed_and_cancelled(target: Target, tmp_path: 
     ]
 
 
-def test_what_goes_wrong_is_said(target: Target, tmp_path: Path) -> None:
+def test_failures_of_deadline_are_reported(target: Target, tmp_path: Path) -> None:
     task = Task(job(tmp_path), "frames", [[1]], 1)
     (tmp_path / "says").write_text("nothing of use")
     with pytest.raises(ExternalServiceError, match="deadline named no job: 'nothing of use'"):

@@ -94,12 +94,12 @@ def test_what_is_handed_on_while_the_bridge_stops_is_found_again_and_a_cancel_en
         ),
     ],
 )
-def test_what_cannot_be_ordered(tools: Tools, arguments: dict[str, object], message: str) -> None:
+def test_impossible_orders_are_refused(tools: Tools, arguments: dict[str, object], message: str) -> None:
     with pytest.raises(ToolError, match=message):
         tools("render_animation", **{"path": "turn.png", **farm.TINY, **arguments})
 
 
-def test_no_openjd_is_said(tools: Tools, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_openjd_is_reported(tools: Tools, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder.parent / "policy.toml").write_text("render_targets = 'here = openjd program=/nowhere/openjd'\n")
     _, answer = farm.question(tools, path="turn.png", start=1, end=2, where="here")
     said = answer(farm.YES)

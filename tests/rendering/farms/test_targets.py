@@ -42,7 +42,7 @@ def test_several_targets_with_their_options() -> None:
         ("a = openjd program=", "give program a value"),
     ],
 )
-def test_what_is_wrong_is_said(text: str, message: str) -> None:
+def test_a_wrong_target_is_refused_with_the_reason(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         targets.parse(text)
 

@@ -202,7 +202,7 @@ def test_looking_leaves_nothing_behind() -> None:
         (None, "None"),
     ],
 )
-def test_values_in_few_letters(value: Any, shown: str) -> None:
+def test_values_are_shown_in_few_letters(value: Any, shown: str) -> None:
     from bl_ext.user_default.mcp_bridge.scene.changes import details
 
     assert details._short(value) == shown

@@ -239,7 +239,7 @@ def test_totals_tell_what_was_counted_and_differs(tmp_path: Path) -> None:
     assert found["totals"] == {"objects": [3, 4], "meshes": [1, 2], "vertices": [8, 34], "faces": [6, 38]}
 
 
-def test_what_does_not_fit_is_counted(tmp_path: Path) -> None:
+def test_differences_above_the_limit_are_counted(tmp_path: Path) -> None:
     script = "for n in range(300): D.meshes.new(f'm{n:03}')"
     found = _difference(script, tmp_path)
     assert len(found["added"]) == 200

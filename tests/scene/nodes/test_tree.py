@@ -222,7 +222,7 @@ def test_every_pair_of_nodes_that_makes_a_zone() -> None:
     assert pairs == {n["name"]: n["pairs_with"] for n in told["nodes"] if "pairs_with" in n}
 
 
-def test_which_output_counts() -> None:
+def test_the_active_output_counts() -> None:
     tree = _material()
     tree.nodes.new("ShaderNodeOutputMaterial").target = "CYCLES"
     last = tree.nodes.new("ShaderNodeOutputMaterial")

@@ -76,7 +76,7 @@ def test_loopback_names_are_ours(text: str) -> None:
         "",
     ],
 )
-def test_what_only_looks_like_ours_is_not(text: str) -> None:
+def test_names_that_only_look_like_ours_are_refused(text: str) -> None:
     assert not is_ours(text)
     assert not OURS.has(read_origin(f"http://{text}")) or text == ""
 

@@ -34,7 +34,7 @@ def dead_pid():
     return process.pid
 
 
-def test_what_is_announced_is_found(runtime):
+def test_an_announced_blender_is_found(runtime):
     announced = instance(blend_file="/home/ada/chair.blend", blender_version="4.2.23")
     assert discovery.announce(announced) == runtime / f"{os.getpid()}.json"
     assert discovery.instances() == [announced]
@@ -48,7 +48,7 @@ def test_a_second_announcement_replaces_the_first(runtime):
     assert [found.blend_file for found in discovery.instances()] == ["/home/ada/table.blend"]
 
 
-def test_what_is_withdrawn_is_gone(runtime):
+def test_a_withdrawn_record_is_gone(runtime):
     discovery.announce(instance())
     discovery.withdraw()
     discovery.withdraw()
@@ -73,7 +73,7 @@ def test_records_of_dead_processes_are_not_found_and_go_with_the_next_announceme
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", "null", '{"pid": 1}'])
-def test_what_is_no_record_is_passed_over(runtime, text):
+def test_invalid_records_are_ignored(runtime, text):
     discovery.announce(instance())
     (runtime / "notes.json").write_text(text)
     assert len(discovery.instances()) == 1

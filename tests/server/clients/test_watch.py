@@ -151,7 +151,7 @@ _NO = SettingsError("cannot be used")
         ([ValueError("a fault of ours"), frozenset({"a"})], [], ["a"]),
     ],
 )
-def test_who_cannot_be_told_to_be_good_is_disconnected_and_who_is_not_good_shut_out(
+def test_clients_are_disconnected_while_the_list_cannot_be_read_and_shut_out_when_revoked(
     answers: list[frozenset[str] | Exception], disconnected: list[str], shut_out: list[str]
 ) -> None:
     found: dict[str, list[str]] = {"disconnected": [], "shut out": []}

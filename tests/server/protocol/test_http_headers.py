@@ -95,7 +95,9 @@ def test_a_header_without_its_argument_is_refused() -> None:
         ("tasks/get", {"taskId": "t1"}, "t1"),
     ],
 )
-def test_where_the_name_comes_from(method: str, params: dict[str, str], name: str) -> None:
+def test_the_header_has_the_name_of_what_the_method_uses(
+    method: str, params: dict[str, str], name: str
+) -> None:
     headers = {"mcp-protocol-version": "2026-07-28", "mcp-method": method, "mcp-name": name}
     assert http_headers.check(headers, stateless(1, method, **params), FEATURES) is None
     assert http_headers.check({**headers, "mcp-name": "x"}, stateless(1, method, **params), FEATURES)

@@ -228,7 +228,7 @@ def test_wrong_completions_are_named(peer: Peer, ref: Json, argument: Json, says
     assert says in error["message"]
 
 
-def test_what_has_no_completer_has_no_values(peer: Peer) -> None:
+def test_an_argument_without_a_completer_has_no_values(peer: Peer) -> None:
     params = {
         "ref": {"type": "ref/resource", "uri": "test://named/{name}"},
         "argument": {"name": "x", "value": ""},

@@ -107,12 +107,12 @@ def test_eras_interleave_on_one_connection(peer: Peer) -> None:
 @pytest.mark.parametrize(
     "method", ["initialize", "ping", "logging/setLevel", "resources/subscribe", "no/such"]
 )
-def test_what_the_stateless_era_does_not_have(peer: Peer, method: str) -> None:
+def test_methods_that_the_stateless_era_does_not_have(peer: Peer, method: str) -> None:
     assert ask(peer, stateless(1, method))["error"]["code"] == -32601
 
 
 @pytest.mark.parametrize("method", ["server/discover", "subscriptions/listen", "tasks/get"])
-def test_what_a_session_does_not_have(peer: Peer, method: str) -> None:
+def test_methods_that_a_session_does_not_have(peer: Peer, method: str) -> None:
     ask(peer, handshake(1))
     assert ask(peer, request(2, method))["error"]["code"] == -32602
     assert ask(peer, request(3, "no/such"))["error"]["code"] == -32601
@@ -157,7 +157,7 @@ def test_a_broken_envelope_is_named(peer: Peer, meta: Json, code: int, says: str
         ({"jsonrpc": "2.0", "id": None, "method": "ping"}, "id must be"),
     ],
 )
-def test_what_is_no_message_is_answered_without_an_id(peer: Peer, message: object, says: str) -> None:
+def test_an_invalid_message_is_answered_without_an_id(peer: Peer, message: object, says: str) -> None:
     answer = ask(peer, message)
     assert "id" not in answer
     assert answer["error"]["code"] == -32600

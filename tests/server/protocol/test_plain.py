@@ -39,7 +39,7 @@ def test_execute_code_is_another_name() -> None:
         ({"type": "no"}, "Unknown tool: no"),
     ],
 )
-def test_what_is_wrong_is_named(message: dict[str, Any], says: str) -> None:
+def test_an_invalid_command_names_the_mistake(message: dict[str, Any], says: str) -> None:
     with pytest.raises(RpcError, match=says):
         plain.read(core(), ALICE, message)
 

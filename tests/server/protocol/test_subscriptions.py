@@ -8,7 +8,7 @@ from bl_ext.user_default.mcp_bridge.server.protocol.messages.errors import RpcEr
 from bl_ext.user_default.mcp_bridge.server.protocol.subscriptions import MAX_NAMED, Filter
 
 
-def test_what_is_not_known_or_not_wanted_is_left_out() -> None:
+def test_unknown_and_unwanted_notifications_are_left_out() -> None:
     wanted = {
         "toolsListChanged": True,
         "promptsListChanged": False,
@@ -29,6 +29,6 @@ def test_what_is_not_known_or_not_wanted_is_left_out() -> None:
         ({"taskIds": ["x"] * (MAX_NAMED + 1)}, f"notifications.taskIds: at most {MAX_NAMED}"),
     ],
 )
-def test_what_is_wrong_is_named(wanted: object, says: str) -> None:
+def test_an_invalid_filter_names_the_mistake(wanted: object, says: str) -> None:
     with pytest.raises(RpcError, match=says):
         Filter.parse(wanted)

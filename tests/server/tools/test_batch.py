@@ -97,7 +97,7 @@ def test_pictures_come_along(tools: Tools) -> None:
 
 
 @pytest.mark.parametrize("name", ["execute_blender_code", "inject_bpy_script", "batch", "render_image"])
-def test_what_asks_or_lasts_is_no_part_of_it(tools: Tools, name: str) -> None:
+def test_tools_that_ask_or_take_long_are_refused_in_a_batch(tools: Tools, name: str) -> None:
     with pytest.raises(ToolError, match=f"{name} cannot be part of a batch: call it by itself"):
         tools("batch", calls=[call(name)])
 

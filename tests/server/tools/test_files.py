@@ -100,7 +100,7 @@ def test_what_is_exported_can_be_chosen_and_selection_and_mode_stay(tools: Tools
         ({"objects": ["Cube", "Light"]}, "Hidden objects are not exported: Light"),
     ],
 )
-def test_what_cannot_be_exported(tools: Tools, folder: Path, arguments: Any, message: str) -> None:
+def test_impossible_exports_are_refused(tools: Tools, folder: Path, arguments: Any, message: str) -> None:
     bpy.data.collections.new("Empty")
     bpy.data.objects["Light"].hide_set(True)
     with pytest.raises(ToolError, match=message):
@@ -246,7 +246,7 @@ def test_a_yes_is_void_once_another_file_is_open(tools: Tools, folder: Path) -> 
     assert "Suzanne" in bpy.data.objects
 
 
-def test_what_is_no_blend_file_is_not_opened(tools: Tools, folder: Path) -> None:
+def test_a_file_that_is_no_blend_is_not_opened(tools: Tools, folder: Path) -> None:
     (folder / "bad.blend").write_text("nothing")
     _, answer = asked(tools, "open_file", YES, path="bad.blend")
     assert "Blender could not open" in answer["content"][0]["text"]

@@ -125,7 +125,7 @@ def test_a_tool_is_used_as_if_it_had_been_called(tools: Tools) -> None:
     assert tools.raw("use_tool", {"name": "list_operators", "arguments": given}) == direct
 
 
-def test_what_is_wrong_with_the_tool_that_is_used_is_told(tools: Tools) -> None:
+def test_use_tool_says_what_is_wrong_with_the_call(tools: Tools) -> None:
     for arguments, says in (
         ({"name": "lokk"}, "Unknown tool: lokk. Did you mean"),
         ({"name": "use_tool"}, "use_tool cannot call itself: name another tool"),

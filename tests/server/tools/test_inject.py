@@ -128,7 +128,7 @@ def test_a_chair_goes_through_to_a_confirmed_run(tools: Tools, queue: ApprovalQu
         {"action": "accept", "content": {"apply": False, "reason": "it has no back"}},
     ],
 )
-def test_whatever_is_no_yes_is_a_no(tools: Tools, queue: ApprovalQueue, said: dict[str, Any]) -> None:
+def test_every_answer_but_a_yes_is_a_no(tools: Tools, queue: ApprovalQueue, said: dict[str, Any]) -> None:
     asked = inject_script(tools, CHAIR)
     answer = inject_script(
         tools, CHAIR, inputResponses={the_key(asked): said}, requestState=asked["requestState"]

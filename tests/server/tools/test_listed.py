@@ -59,7 +59,7 @@ def test_the_checks_see_what_providers_refuse(schema: Any, provider: Any) -> Non
 
 
 @pytest.mark.parametrize("one", all_tools(), ids=lambda one: one.name)
-def test_what_is_shown_is_taken(one: Tool) -> None:
+def test_the_form_that_a_tool_shows_is_accepted(one: Tool) -> None:
     """Whatever fits the list's schema gets as far as the server's own check of its limits."""
     shown = listing.tool(one)["inputSchema"]
     given = {name: _example(schema) for name, schema in shown.get("properties", {}).items()}

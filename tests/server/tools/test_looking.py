@@ -111,7 +111,7 @@ def test_a_turntable_and_frames(tools: Tools) -> None:
         ({"views": ["inside"]}, "views"),
     ],
 )
-def test_what_cannot_be_seen_is_told(tools: Tools, arguments: dict[str, Any], says: str) -> None:
+def test_look_says_why_it_cannot_show_something(tools: Tools, arguments: dict[str, Any], says: str) -> None:
     with pytest.raises(ToolError) as caught:
         tools("look", **arguments)
     assert says in str(caught.value)

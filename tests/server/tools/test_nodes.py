@@ -33,7 +33,7 @@ def test_read_edit_send_back(tools: Tools) -> None:
     assert again["nodes"][-1]["inputs"] == {"Scale": 12.5}
 
 
-def test_what_is_wrong_is_told(tools: Tools) -> None:
+def test_an_invalid_tree_is_refused_with_the_reason(tools: Tools) -> None:
     with pytest.raises(ToolError, match="has no node of type 'ShaderNodeNoise'"):
         tools(
             "set_node_tree",

@@ -206,7 +206,9 @@ def test_it_is_a_job_that_can_be_cancelled(tools: Tools, folder: Path) -> None:
         ({"code": " "}, "the parameter 'code' is empty"),
     ],
 )
-def test_what_cannot_be_done_is_said(tools: Tools, folder: Path, given: dict[str, Any], message: str) -> None:
+def test_impossible_arguments_are_refused_with_the_reason(
+    tools: Tools, folder: Path, given: dict[str, Any], message: str
+) -> None:
     written(folder / "a.blend")
     written(folder / "out" / "c.blend")
     call = {"paths": ["a.blend"], "code": LIFT, "save_as": "out/{name}.blend", **given}

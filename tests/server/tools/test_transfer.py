@@ -217,7 +217,7 @@ def test_parts_of_a_resource(tools: Tools, monkeypatch: pytest.MonkeyPatch) -> N
         ({"name": "a.txt", "data": "", "file": "../x"}, r"There is no file '\.\./x' of yours"),
     ],
 )
-def test_what_is_not_taken(tools: Tools, arguments: Any, message: str) -> None:
+def test_refused_uploads(tools: Tools, arguments: Any, message: str) -> None:
     with pytest.raises(ToolError, match=message):
         tools("upload_file", **arguments)
     assert tools("list_files")["files"] == []
@@ -326,7 +326,7 @@ def test_many_small_files(tools: Tools, monkeypatch: pytest.MonkeyPatch) -> None
     send(tools, "a.txt", b"x")
 
 
-def test_what_came_and_went_is_in_the_journal(tools: Tools, folder: Path) -> None:
+def test_uploads_and_downloads_are_in_the_journal(tools: Tools, folder: Path) -> None:
     (folder / "box.stl").write_bytes(STL)
     store.note_written(store_owner(tools), folder / "box.stl")
     tools("import_file", file=send(tools, "a.txt", b"x"))

@@ -299,7 +299,7 @@ def test_large_messages_either_way(live: Live, mebibytes: int) -> None:
     assert answer["result"]["structuredContent"]["text"] == text
 
 
-def test_what_is_larger_than_the_limit_is_refused_and_the_server_goes_on(tmp_path: Path) -> None:
+def test_a_message_above_the_limit_is_refused_and_the_server_goes_on(tmp_path: Path) -> None:
     with Live(tmp_path, max_message_bytes=1000) as live:
         message = request(1, "tools/call", name="echo", arguments={"text": "x" * 2000})
         status, _, body = live.post(message)

@@ -43,7 +43,7 @@ def read_all(found: FrameReader) -> list[object]:
 
 
 @pytest.mark.parametrize("size", [0, 1, 63, 64, 65, 125, 126, 127, 65535, 65536, 300_001])
-def test_what_a_client_writes_is_read(size: int) -> None:
+def test_frames_of_a_client_are_read(size: int) -> None:
     payload = random.Random(size).randbytes(size)
     found = reader()
     found.feed(masked(1, payload) + masked(2, payload[:9]))

@@ -48,7 +48,7 @@ def test_texts_arrive_in_order() -> None:
     assert asyncio.run(run()) == ["0", "1", "2", "3", "4", "5"]
 
 
-def test_what_was_to_wait_is_not_overtaken_by_what_need_not() -> None:
+def test_a_later_message_does_not_overtake_one_that_waits() -> None:
     async def run() -> list[str]:
         client = Client()
         box = Outbox(client.write_now, client.write, client.abort)

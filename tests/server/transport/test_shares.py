@@ -51,7 +51,7 @@ def test_small_messages_come_through_when_the_store_is_full() -> None:
     assert late.grow(11 * FREE_BYTES)
 
 
-def test_what_is_counted_piece_by_piece_is_given_back_whole() -> None:
+def test_bytes_that_were_counted_in_pieces_are_given_back_at_once() -> None:
     held = Held(2 * FREE_BYTES)
     account = held.message()
     counted = [account.grow(1000) for _ in range(300)]

@@ -100,7 +100,7 @@ def sleep(request_id: int, seconds: float, make: Any = request) -> Json:
         (b"[]", {"MCP_Protocol_Version": "2026-07-28"}, 400, "batches are not part of MCP"),
     ],
 )
-def test_what_is_wrong_is_said(
+def test_a_wrong_request_is_answered_with_the_reason(
     live: Live, body: bytes, headers: dict[str, str], status: int, says: str
 ) -> None:
     found, _, text = live.post(body, **headers)

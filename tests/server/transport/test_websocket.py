@@ -85,7 +85,7 @@ def test_both_eras_and_plain_commands_on_one_connection(live: Live) -> None:
         ("", -32700, "not JSON"),
     ],
 )
-def test_what_is_no_message_is_said_and_the_connection_goes_on(
+def test_an_invalid_message_is_reported_and_the_connection_stays_open(
     live: Live, frame: str | bytes, code: int, says: str
 ) -> None:
     with live.websocket() as opened:
@@ -109,7 +109,7 @@ def test_invalid_utf_8_closes_the_connection_and_the_server_goes_on(
         assert ask(opened, request(1, "ping"))["result"] == {}
 
 
-def test_what_comes_at_once_is_answered_in_order(live: Live) -> None:
+def test_messages_that_come_together_are_answered_in_order(live: Live) -> None:
     def frame(opcode: int, text: str) -> bytes:
         return struct.pack("!BB4x", 0x80 | opcode, 0x80 | len(text)) + text.encode()
 

@@ -56,7 +56,7 @@ def test_every_altered_character_is_noticed(states: RequestStates) -> None:
 
 
 @pytest.mark.parametrize("state", ["", ".", "a.b", 5, {}, "x" * 1000, "é.é"])
-def test_rubbish_is_refused(states: RequestStates, state: object) -> None:
+def test_an_invalid_state_is_refused(states: RequestStates, state: object) -> None:
     with pytest.raises(
         RpcError, match="requestState: not one that this server gave; send the request again without it"
     ) as caught:

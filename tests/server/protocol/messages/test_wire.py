@@ -19,7 +19,7 @@ _VALUES = st.recursive(
 
 
 @given(_VALUES)
-def test_what_is_encoded_is_decoded(value: object) -> None:
+def test_a_value_is_the_same_after_encoding_and_decoding(value: object) -> None:
     text = wire.encode(value)
     assert "\n" not in text
     assert wire.decode(text) == value
@@ -54,7 +54,7 @@ def test_no_text_raises_anything_but_a_wire_error(text: str) -> None:
         (r'"\ud83d\u0020\ude00"', r"\\ud83d is half a pair"),
     ],
 )
-def test_what_is_refused_is_named(text: str, why: str) -> None:
+def test_refused_json_names_the_reason(text: str, why: str) -> None:
     with pytest.raises(wire.WireError, match=why):
         wire.decode(text)
 
@@ -89,7 +89,7 @@ def test_numbers_without_a_form_become_null() -> None:
     assert wire.encode({"a": [float("nan"), float("inf"), 1.5, (1, 2)]}) == '{"a":[null,null,1.5,[1,2]]}'
 
 
-def test_what_is_not_json_is_an_error() -> None:
+def test_values_that_are_not_json_cannot_be_encoded() -> None:
     with pytest.raises(TypeError):
         wire.encode({"a": object()})
 
