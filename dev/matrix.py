@@ -49,7 +49,7 @@ BY_OTHERS = (
 OF_NUMPY = ("sandbox/stdlib/test_array*.py",)
 #: Tests of what a checkout holds and what is built of it: `make test` has run them, and no other Blender changes them.
 CHECKOUT = (
-    *("dev", "test_docs.py", "test_imports.py", "test_names.py", "test_readme.py", "test_specification.py"),
+    *("dev", "test_docs.py", "test_imports.py", "test_readme.py", "test_specification.py"),
     "test_tables.py",
 )
 

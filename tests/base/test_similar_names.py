@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
+"""Suggestions of similar names, and texts in error messages that stay short."""
+
 from __future__ import annotations
 
 from bl_ext.user_default.mcp_bridge.base.similar_names import did_you_mean, quoted
