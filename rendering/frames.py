@@ -172,7 +172,7 @@ def run(
 
     Returns the new state of the order, and a note on any difference from the request.
 
-    Raises image.Cancelled, or ExternalServiceError with the reason; finished frames stay.
+    Raises Cancelled, or ExternalServiceError with the reason; finished frames stay.
     """
     with _lock:
         if ordered.id in _running:

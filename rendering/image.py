@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 import bpy
 
-from ..base.errors import ExternalServiceError, InvalidParamsError
+from ..base.errors import Cancelled, ExternalServiceError, InvalidParamsError
 from ..base.flag import Flag
 from ..sandbox import confinement as supervisor
 from ..sandbox.confinement import Supervisor
@@ -29,7 +29,7 @@ from ..scene.look.picture import Format
 from .child import PREVIEW
 from .pace import Pace
 
-__all__ = ("CHILD", "Cancelled", "Engine", "Picture", "Plan", "answers", "facts", "prepare", "run", "slot")
+__all__ = ("CHILD", "Engine", "Picture", "Plan", "answers", "facts", "prepare", "run", "slot")
 
 #: The most seconds of a render.
 _LONGEST_S = 4 * 3600
@@ -46,10 +46,6 @@ _slots = threading.BoundedSemaphore(_AT_ONCE)
 
 #: Called with the number of finished samples, and the number of all samples.
 Report = Callable[[float, float], None]
-
-
-class Cancelled(Exception):
-    """Tells that somebody cancelled the render."""
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)

@@ -85,11 +85,11 @@ class Dispatcher:
         """Return whether a client may have one more running request."""
         return len(self._running.get(client_id, ())) < self._max_in_flight
 
-    def began(self, call: Call, running: Running) -> None:
+    def note_begin(self, call: Call, running: Running) -> None:
         """Note that a request runs."""
         self._running.setdefault(call.client.id, {})[call] = running
 
-    def ended(self, call: Call) -> None:
+    def note_end(self, call: Call) -> None:
         """Note that a request does not run any more."""
         running = self._running[call.client.id]
         del running[call]
@@ -184,11 +184,11 @@ class Connection:
             context.run(self._end, call, Link(self, call), None, error)
             return
         self._running[call] = running
-        self.dispatcher.began(call, running)
+        self.dispatcher.note_begin(call, running)
 
     def _ended(self, call: Call) -> None:
         del self._running[call]
-        self.dispatcher.ended(call)
+        self.dispatcher.note_end(call)
 
     def _stop(self, call: Call) -> None:
         running = self._running.get(call)

@@ -45,11 +45,11 @@ class Outlet(Protocol):
         """Close the HTTP stream of this call; its messages wait until the client reconnects."""
 
 
-class Connected(Protocol):
+class LinkedConnection(Protocol):
     """What a link uses of its client's connection (`dispatch.Connection`)."""
 
     @property
-    def dispatcher(self) -> Dispatching:
+    def dispatcher(self) -> LinkedDispatcher:
         """The dispatcher of all connections."""
 
     @property
@@ -67,7 +67,7 @@ class Connected(Protocol):
         """Send a request to a handshake client; return a future of its answer."""
 
 
-class Dispatching(Protocol):
+class LinkedDispatcher(Protocol):
     """What a link uses of the server's dispatcher (`dispatch.Dispatcher`)."""
 
     @property
@@ -83,14 +83,14 @@ class Dispatching(Protocol):
         """Calls functions on that loop, from any thread."""
 
     @property
-    def connections(self) -> Collection[Connected]:
+    def connections(self) -> Collection[LinkedConnection]:
         """The connections of all clients."""
 
 
 class Link:
     """The link of one call; the methods of `RequestContext` call its methods."""
 
-    def __init__(self, connection: Connected, call: Call) -> None:
+    def __init__(self, connection: LinkedConnection, call: Call) -> None:
         self._connection = connection
         self._dispatcher = connection.dispatcher
         self._call = call

@@ -141,7 +141,7 @@ def note_taken(home: Path, job: FarmJob, frame: int) -> None:
 
 
 def read_taken(home: Path, job: FarmJob) -> set[int]:
-    """Return the frames that are home: noted, and with a picture that nobody has removed."""
+    """Return the frames that were collected: noted, and with a picture that nobody has removed."""
     try:
         lines = (home / job.id / _TAKEN).read_text(encoding="utf-8").split()
     except OSError:

@@ -90,7 +90,7 @@ def discard(copied: Copied) -> None:
 def prepare(copied: Copied, cancelled: Flag) -> Prepared:
     """Pack the copy and render one frame of it, in a confined Blender. Not for the main thread.
 
-    Raises image.Cancelled, ExternalServiceError that says why it cannot be packed.
+    Raises Cancelled, ExternalServiceError that says why it cannot be packed.
     """
     running = confinement.current()
     folder = running.new_folder()

@@ -46,7 +46,7 @@ class Era(Enum):
 
 
 class Principal(Protocol):
-    """The client whose token came with the connection (`access.Client`)."""
+    """The client whose token came with the connection (`token_store.Client`)."""
 
     @property
     def id(self) -> str:

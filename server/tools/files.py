@@ -14,7 +14,7 @@ import bpy
 
 from ...approvals import consent
 from ...base import journal, main_thread, settings
-from ...base.errors import ExternalServiceError, InvalidParamsError, PolicyError
+from ...base.errors import Cancelled, ExternalServiceError, InvalidParamsError, PolicyError
 from ...files import allowed_folders, exporting, file_kinds
 from ...files.client_files import ClientFile, Sent, as_sent, store
 from ...importers.opening import foreign
@@ -30,6 +30,7 @@ from .schema import Bounds
 __all__ = (
     "agreed_to_overwrite",
     "export_file",
+    "in_worker_thread",
     "note",
     "on_main_thread",
     "open_file",
@@ -265,6 +266,14 @@ async def on_main_thread(context: RequestContext, do: Callable[[], T]) -> T:
     """Run `do` on Blender's main thread, after the user has finished a current operation."""
     work = main_thread.run(do, cancelled=context.cancelled, label="the file")
     return await asyncio.wrap_future(work)
+
+
+async def in_worker_thread(do: Callable[..., T], *arguments: Any) -> T:
+    """Run `do` in a worker thread. Its Cancelled becomes asyncio's CancelledError, which ends the call."""
+    try:
+        return await asyncio.to_thread(do, *arguments)
+    except Cancelled:
+        raise asyncio.CancelledError from None
 
 
 def _export(to: Path, *, animation: bool, **choice: Any) -> int:

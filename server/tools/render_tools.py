@@ -82,10 +82,7 @@ async def render_image(
         )
     )
     job = await context.background("render", plan.title, wait_seconds=wait_seconds)
-    try:
-        picture = await asyncio.to_thread(image.run, plan, context.report_progress, job.cancelled)
-    except image.Cancelled:
-        raise asyncio.CancelledError from None
+    picture = await files.in_worker_thread(image.run, plan, context.report_progress, job.cancelled)
     kind = plan.facts["format"]
     resources.remember_render(picture.data, f"image/{kind}")
     shown = await asyncio.to_thread(_block_or_link, context, picture.data, kind)
@@ -180,12 +177,9 @@ async def render_animation(
     before = len(ordered.frames) - len(ordered.left)
     title = f"Render of {len(ordered.frames)} Frames"
     job = await context.background("render", title, wait_seconds=wait_seconds, render_id=ordered.id)
-    try:
-        done, note = await asyncio.to_thread(
-            animation.run, _home(), ordered, blender, context.report_progress, job.cancelled
-        )
-    except image.Cancelled:
-        raise asyncio.CancelledError from None
+    done, note = await files.in_worker_thread(
+        animation.run, _home(), ordered, blender, context.report_progress, job.cancelled
+    )
     await asyncio.to_thread(_note_written, context.client.id, done)
     facts: AnimationResult = {
         "status": "success",

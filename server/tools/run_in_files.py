@@ -11,7 +11,6 @@ from typing import Annotated, Literal, NotRequired, TypedDict
 from ...approvals import consent, pipeline
 from ...approvals.steps import check
 from ...base import settings
-from ...base.errors import Cancelled
 from ...files import scripted
 from ...files.client_files import store
 from ...files.scripted import FileResult, Item
@@ -102,10 +101,7 @@ async def run_in_files(
             context.report_progress(len(done), len(items), f"{len(done)} of {len(items)} files{more}")
         return done
 
-    try:
-        done = await asyncio.to_thread(work)
-    except Cancelled:
-        raise asyncio.CancelledError from None
+    done = await files.in_worker_thread(work)
     saved = sum(one["status"] == "saved" for one in done)
     facts: FilesResult = {"status": "success", "saved": saved, "failed": len(done) - saved, "files": done}
     return ToolResult(structured=facts)

@@ -14,7 +14,6 @@ from ...approvals import consent
 from ...base import folders
 from ...base.errors import BridgeError, InvalidParamsError
 from ...rendering import frames as animation
-from ...rendering import image
 from ...rendering.farms import follow, prepare, targets
 from ...rendering.farms.adapters import ADAPTERS
 from ...rendering.farms.order import FarmJob
@@ -117,10 +116,7 @@ async def _prepared(
 
     copied = await files.on_main_thread(context, copy)
     try:
-        prepared = await asyncio.to_thread(prepare.prepare, copied, context.cancelled)
-    except image.Cancelled:
-        prepare.discard(copied)
-        raise asyncio.CancelledError from None
+        prepared = await files.in_worker_thread(prepare.prepare, copied, context.cancelled)
     except BaseException:
         prepare.discard(copied)
         raise
