@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ..base import atomic, journal, settings
+from ..base.redaction import without_secrets
 from .request import Entry, from_dict, to_dict
 
 __all__ = ("Store",)
@@ -137,9 +138,9 @@ class Store:
         }
         for name, text in files.items():
             if text:
-                text = journal.without_secrets(text, as_json=name.endswith(".json"))
+                text = without_secrets(text, as_json=name.endswith(".json"))
                 atomic.write(folder / name, text.encode("utf-8", "surrogatepass"), mode=0o600)
-        record = journal.without_secrets(_json(values), as_json=True).encode()
+        record = without_secrets(_json(values), as_json=True).encode()
         atomic.write(folder / "out" / _RECORD, record, mode=0o600)
 
 

@@ -18,7 +18,6 @@ import hashlib
 import json
 import logging
 import os
-import re
 import secrets
 import sys
 import threading
@@ -31,6 +30,7 @@ from typing import Any
 from . import settings
 from .errors import ExternalServiceError, SettingsError
 from .process import threads
+from .redaction import without_secrets
 from .telemetry import tracing
 
 __all__ = (
@@ -41,10 +41,8 @@ __all__ = (
     "JournalError",
     "configure",
     "current",
-    "is_secret_name",
     "verify",
     "verify_folder",
-    "without_secrets",
 )
 
 FILE_NAME = "blender_mcp_execute.log"
@@ -278,39 +276,6 @@ def _put_on_disk(path: Path) -> None:
 _as_text = json.JSONEncoder(default=str).encode
 _as_line = json.JSONEncoder(separators=(",", ":"), default=str).encode
 _as_sorted = json.JSONEncoder(separators=(",", ":"), default=str, sort_keys=True).encode
-_LEFT_OUT = "(left out)"
-_KEYS_BEGIN = ("sk", "pk", "ghp", "gho", "glpat", "hf", "xoxa", "xoxb", "xoxp")
-_SECRET_NAMES = ("password", "passwd", "apikey", "api_key", "secret", "token")
-#: Texts that look like a token or a key, and values that a text assigns to a name such as password, token or key.
-_LIKE_A_KEY = re.compile(
-    rf"\b(?:{'|'.join(_KEYS_BEGIN)})[-_][\w-]{{16,}}|(?<=Bearer )[\w.~+/-]{{16,}}|(?<=token=)[\w-]{{16,}}"
-)
-_SET = re.compile(
-    rf"""(\b\w*(?:{"|".join(_SECRET_NAMES)})\\?["']?\s*[:=]\s*\\?["'])[^"'\\\s]{{4,}}(?=\\?["'])""",
-    re.IGNORECASE,
-)
-#: One of these is in each text that `_LIKE_A_KEY` finds: to look for them first takes a hundredth of its time.
-_IN_KEYS = ("Bearer ", "token=", *(f"{each}{mark}" for each in _KEYS_BEGIN for mark in "-_"))
-_SHORTEST_SECRET = 8
-
-
-def is_secret_name(name: str) -> bool:
-    """Return whether a value of this name is a secret, as a password or a token is."""
-    return any(each in name.lower() for each in _SECRET_NAMES)
-
-
-def without_secrets(text: str, *, as_json: bool = False) -> str:
-    """`text` without the tokens and keys of the settings and without similar texts. All kept texts go through this."""
-    if any(each in text for each in _IN_KEYS):
-        text = _LIKE_A_KEY.sub(_LEFT_OUT, text)
-    lowered = text.lower()
-    # Some letters outside ASCII count as those of a name, too, where case does not matter: the long s, the dotless i.
-    if not text.isascii() or any(each in lowered for each in _SECRET_NAMES):
-        text = _SET.sub(rf"\1{_LEFT_OUT}", text)
-    for secret in settings.secrets():
-        if len(secret) >= _SHORTEST_SECRET:
-            text = text.replace(json.dumps(secret)[1:-1] if as_json else secret, _LEFT_OUT)
-    return text
 
 
 def _redacted(fields: dict[str, Any]) -> dict[str, Any]:

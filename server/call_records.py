@@ -7,6 +7,7 @@ from typing import Any
 
 from ..base import journal, settings
 from ..base.errors import BridgeError
+from ..base.redaction import LEFT_OUT, is_secret_name, without_secrets
 from ..sandbox.rehearsal.report import Report, as_result
 from ..sandbox.run.record import Record, refuse
 from .protocol.context import Principal, RequestContext
@@ -37,14 +38,14 @@ def _shortened(value: Any) -> Any:
     match value:
         case str() if len(value) > _LONGEST:
             # Secrets first: what is left of one that is cut looks like none. The rest of the text is not looked at.
-            begin = journal.without_secrets(value[: 2 * _LONGEST])[:_LONGEST]
+            begin = without_secrets(value[: 2 * _LONGEST])[:_LONGEST]
             return f"{begin}… ({len(value):,} characters)"
         case list():
             shown = [_shortened(item) for item in value[:_MOST]]
             return [*shown, f"… ({len(value):,} items)"] if len(value) > _MOST else shown
         case dict():
             kept = {
-                key: "(left out)" if journal.is_secret_name(key) else _shortened(item)
+                key: LEFT_OUT if is_secret_name(key) else _shortened(item)
                 for key, item in list(value.items())[:_MOST]
             }
             return {**kept, "…": f"({len(value):,} items)"} if len(value) > _MOST else kept
