@@ -27,7 +27,6 @@ __all__ = (
     "Change",
     "connect",
     "disconnect",
-    "has_entry",
     "installed",
     "put_in",
     "take_out",
@@ -94,15 +93,6 @@ def connect(client: ClientKind, path: Path, entry: dict[str, Any]) -> Change:
 def disconnect(client: ClientKind, path: Path) -> Change:
     """Return the change that removes this Blender from the file. Raises ExternalServiceError as `connect` does."""
     return _change(path, _contents(path), lambda text: take_out(client, text))
-
-
-def has_entry(client: ClientKind, path: Path) -> bool:
-    """Return whether the file has an entry for this Blender; False if it cannot be read."""
-    try:
-        data = _EDITORS[client.format].read((_contents(path) or b"").decode())
-        return _entry_of(client, data) is not None
-    except (ExternalServiceError, ValueError, TypeError, KeyError):
-        return False
 
 
 def put_in(client: ClientKind, text: str, entry: dict[str, Any]) -> str:

@@ -132,7 +132,6 @@ def test_what_is_no_such_file_is_left_as_it_is(kind: table.ClientKind, tmp_path:
         with pytest.raises(ExternalServiceError, match=r"is left as it is: .*paste it there yourself"):
             files.connect(kind, path, entry(kind))
         assert path.read_text() == text
-    assert not files.has_entry(kind, path)
 
 
 @pytest.mark.parametrize(
@@ -204,7 +203,7 @@ def test_a_change_is_shown_then_written_with_a_copy_of_before(tmp_path: Path) ->
     assert (tmp_path / "config.toml.mcp_bridge.bak").read_text() == TOML
     assert path.read_text().startswith(TOML)
     assert {stat.S_IMODE(one.stat().st_mode) for one in tmp_path.iterdir()} == {0o640}
-    assert files.has_entry(kind, path)
+    assert files._entry_of(kind, files._EDITORS[kind.format].read(path.read_text("utf-8"))) is not None
     files.write(files.disconnect(kind, path))
     assert path.read_text() == TOML
     assert sorted(one.name for one in tmp_path.iterdir()) == ["config.toml", "config.toml.mcp_bridge.bak"]
