@@ -57,9 +57,35 @@ def load(
     `system_policy`: a policy file that is read if it exists.
     Raises SettingsError naming the setting, the value and its source.
     """
+    values: dict[str, Any] = {}
+    origins: dict[str, Source] = {}
+    for source, layer, label in _layers(environ, preferences, arguments, system_policy):
+        for name, raw in layer.items():
+            if name not in _DECLARED:
+                raise SettingsError(
+                    f"Unknown setting {name!r} in the {source}. Known: {', '.join(_DECLARED)}."
+                )
+            one = _DECLARED[name]
+            try:
+                values[name] = one.parse(raw)
+            except ValueError as error:
+                shown = "(hidden)" if one.secret else repr(raw)
+                called = label.format(name=name, variable=one.variable)
+                raise SettingsError(f"{called} is {shown} in the {source}: {error}.") from None
+            origins[name] = source
+    return Settings(**values, origins=MappingProxyType(origins))
+
+
+def _layers(
+    environ: Mapping[str, str],
+    preferences: Mapping[str, Any],
+    arguments: Mapping[str, Any],
+    system_policy: Path | None,
+) -> tuple[tuple[Source, Mapping[str, Any], str], ...]:
+    """The sources in their order: name, values, and how an error names a setting there. Raises SettingsError."""
     env_file = environ.get("BLENDER_MCP_ENV_FILE")
     policy_file = environ.get("BLENDER_MCP_POLICY_FILE")
-    layers: tuple[tuple[Source, Mapping[str, Any], str], ...] = (
+    return (
         ("preferences", preferences, "{name}"),
         (
             ".env file",
@@ -75,23 +101,6 @@ def load(
             "{name}",
         ),
     )
-    values: dict[str, Any] = {}
-    origins: dict[str, Source] = {}
-    for source, layer, label in layers:
-        for name, raw in layer.items():
-            if name not in _DECLARED:
-                raise SettingsError(
-                    f"Unknown setting {name!r} in the {source}. Known: {', '.join(_DECLARED)}."
-                )
-            one = _DECLARED[name]
-            try:
-                values[name] = one.parse(raw)
-            except ValueError as error:
-                shown = "(hidden)" if one.secret else repr(raw)
-                called = label.format(name=name, variable=one.variable)
-                raise SettingsError(f"{called} is {shown} in the {source}: {error}.") from None
-            origins[name] = source
-    return Settings(**values, origins=MappingProxyType(origins))
 
 
 def read_env_file(path: Path) -> dict[str, str]:
