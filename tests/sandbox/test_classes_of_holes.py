@@ -81,6 +81,8 @@ CLASSES: dict[str, tuple[str, int, list[str]]] = {
     "G12": ("undo steps of operators", 1,
         ["blender/operators/test_undo_steps.py test_no_operator_leaves_a_step_of_its_own",
         "blender/operators/test_undo_steps.py test_one_undo_takes_a_script_that_sculpts_back"]),
+    "G13": ("items of enums that Blender frees", 1, [
+        "blender/properties/test_choices.py test_no_way_leads_to_items_that_blender_frees"]),
     "F1": ("clients that were revoked", 1, ["../server/clients/test_watch.py"]),
     "F2": ("scripts that are switched off", 2, ["../server/tools/test_scripts_switched_off.py"]),
 }  # fmt: skip

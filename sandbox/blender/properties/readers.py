@@ -103,12 +103,26 @@ def _read_shared(host: BlenderHost, value: Any, name: str) -> Any:
     return getattr(value, name)
 
 
+def _read_choices(_host: BlenderHost, value: Any, name: str) -> Any:
+    """Read the items of an enum, unless Blender makes them for each reading and frees them at the end of it."""
+    found = getattr(value, name)
+    readings = [iter(found), iter(found)]  # what both show is there whether or not somebody reads it
+    shown = {each.as_pointer() for each in (next(reading, None) for reading in readings) if each is not None}
+    if len(shown) > 1:
+        raise RuntimeError(
+            f"{value.identifier}.{name}: Blender frees these items while a script still holds them: set the property "
+            "to a name that it does not have, and read the names in the TypeError"
+        )
+    return found
+
+
 READERS: dict[str, Reader] = {
     **dict.fromkeys(names("properties of F-curves"), _read_animation),
     **dict.fromkeys(names("properties that follow"), _read_following),
     **dict.fromkeys(names("properties in shared arrays"), _read_shared),
     **dict.fromkeys(names("properties that are layers"), _read_layers),
     "Context.selected_editable_keyframes": _read_keyed,
+    "EnumProperty.enum_items": _read_choices,
     "Image.pixels": _read_pixels,
     "MeshNormalValue.vector": _computed(
         "MeshNormalValue", "vertex_normals", "polygon_normals", "corner_normals"
