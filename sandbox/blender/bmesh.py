@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 import bmesh
 
+from ..facts.members import names, numbers
 from ..growth.formulas import Formula, formulas
 from ..guard.facade import seal, sealing
 from ..guard.seam import BlenderHost, Reader
@@ -150,6 +153,10 @@ def operator(host: BlenderHost, name: str) -> Callable[..., Any]:
     if name.startswith("_"):
         raise AttributeError(f"BMeshOpsModule: {name!r} not found")
     function = getattr(bmesh.ops, name)
+    if name in _CRASHING:
+        host.refuse(
+            f"bmesh.ops.{name}() crashes Blender: use bm.to_mesh(mesh), bm.from_mesh(mesh), or loop[layer] = colour"
+        )
     formula = _FORMULAS.get(name)
 
     def call(bm: Any, **arguments: Any) -> Any:
@@ -161,6 +168,7 @@ def operator(host: BlenderHost, name: str) -> Callable[..., Any]:
         finite.check_arguments(
             f"bmesh.ops.{name}", {key: value for key, value in arguments.items() if _may_be_numbers(value)}
         )
+        _check_counts(name, arguments)
         if formula is not None:
             host.geometry.amount(_size(formula, bm, arguments), f"bmesh.ops.{name}", numbers_in(arguments))
         if host.stale.touched_layers or (removes and removals.may_be_last(bm, arguments.values())):
@@ -175,6 +183,51 @@ def operator(host: BlenderHost, name: str) -> Callable[..., Any]:
     moving = _moving(host, function, always=True)
     call.__name__ = call.__qualname__ = name
     return call
+
+
+def _check_counts(name: str, arguments: Mapping[str, Any]) -> None:
+    """Check the counts among an operator's arguments, which Blender itself uses without a look.
+
+    Raises:
+        TypeError: one that Blender needs is missing.
+        ValueError: one is too small or too large.
+    """
+    for argument, least, most, needed in _counts(name):
+        value = arguments.get(argument)
+        if value is None and needed:
+            raise TypeError(f"bmesh.ops.{name}() needs the argument {argument}")
+        if isinstance(value, int) and not least <= value <= most:
+            raise ValueError(
+                f"bmesh.ops.{name}(): {argument} is {value:,}, but has to be from {least:,} to {most:,}"
+            )
+
+
+@cache
+def _counts(name: str) -> list[tuple[str, int, int, bool]]:
+    """Return what to check of an operator's arguments: each with its bounds, and whether Blender needs it.
+
+    Blender's text about an operator shows all arguments with their defaults, those that count something as integers.
+    """
+    text = getattr(bmesh.ops, name).__doc__ or ""
+    counts = set(re.findall(r"\b(\w+)=-?\d+(?=[,)])", text)) - _COUNTING_NOTHING
+    needed = {path.partition(".")[2] for path in _NEEDED if path.partition(".")[0] == name}
+    return [
+        (
+            each,
+            int(_LEAST.get(f"{name}.{each}", 0)),
+            int(_LARGEST.get(f"{name}.{each}", _MOST)),
+            each in needed,
+        )
+        for each in sorted(counts | needed)
+    ]
+
+
+_CRASHING = names("bmesh operators that crash")
+_NEEDED = names("arguments that bmesh operators need")
+_COUNTING_NOTHING = names("integers of bmesh operators that count nothing")
+_LEAST = numbers("least counts of bmesh operators")
+_LARGEST = numbers("largest counts of bmesh operators")
+_MOST = 100_000
 
 
 def _may_be_numbers(value: Any) -> bool:

@@ -83,6 +83,8 @@ CLASSES: dict[str, tuple[str, int, list[str]]] = {
         "blender/operators/test_undo_steps.py test_one_undo_takes_a_script_that_sculpts_back"]),
     "G13": ("items of enums that Blender frees", 1, [
         "blender/properties/test_choices.py test_no_way_leads_to_items_that_blender_frees"]),
+    "G14": ("counts that bmesh's operators trust", 2, [
+        "blender/test_bmesh.py test_no_operator_crashes_of_its_arguments"]),
     "F1": ("clients that were revoked", 1, ["../server/clients/test_watch.py"]),
     "F2": ("scripts that are switched off", 2, ["../server/tools/test_scripts_switched_off.py"]),
 }  # fmt: skip
