@@ -85,6 +85,8 @@ CLASSES: dict[str, tuple[str, int, list[str]]] = {
         "blender/properties/test_choices.py test_no_way_leads_to_items_that_blender_frees"]),
     "G14": ("counts that bmesh's operators trust", 2, [
         "blender/test_bmesh.py test_no_operator_crashes_of_its_arguments"]),
+    "G15": ("images with a side that Blender makes longer", 3, [
+        "blender/test_image_sizes.py test_no_way_makes_a_huge_image"]),
     "F1": ("clients that were revoked", 1, ["../server/clients/test_watch.py"]),
     "F2": ("scripts that are switched off", 2, ["../server/tools/test_scripts_switched_off.py"]),
 }  # fmt: skip

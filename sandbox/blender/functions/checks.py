@@ -14,7 +14,7 @@ from ...facts.members import names, rows
 from ...growth.estimate import multiplies
 from ...growth.zones import ZONES
 from ...guard.seam import BlenderHost
-from .. import added, data_paths, overrides, windows
+from .. import added, data_paths, image_sizes, overrides, windows
 from ..layers import matrices
 from ..layers import names as layer_names
 from ..plain_values import as_plain
@@ -57,12 +57,9 @@ def _sizes(host: BlenderHost, _owner: Any, arguments: Arguments) -> None:
         host.geometry.amount(sum(s for s in sizes if isinstance(s, int) and s > 0), "sizes")
 
 
-def _image_size(host: BlenderHost, _owner: Any, arguments: Arguments) -> None:
-    width, height = arguments.get("width", 1), arguments.get("height", 1)
-    if isinstance(width, int) and isinstance(height, int):
-        limit = 4096 * 4096 if arguments.get("float_buffer") else 8192 * 8192
-        if width * height > limit:
-            host.exceed(f"an image of {width} x {height} pixels is too large for a script", limit="memory")
+def _image_size(host: BlenderHost, owner: Any, arguments: Arguments) -> None:
+    floats = arguments.get("float_buffer") or getattr(owner, "is_float", False)
+    image_sizes.check_size(host, arguments.get("width", 1), arguments.get("height", 1), floats=floats)
 
 
 def _pack(host: BlenderHost, _owner: Any, arguments: Arguments) -> None:

@@ -16,6 +16,7 @@ from ...growth.instances import instances
 from ...guard.audit import may_show_errors
 from ...guard.facade import Facade, hide
 from ...guard.seam import BlenderHost
+from .. import image_sizes
 from ..bmesh import numbers_in
 from ..functions import finite
 from ..layers import names as layer_names
@@ -275,6 +276,8 @@ def check_arguments(host: BlenderHost, idname: str, arguments: Mapping[str, Any]
     for name, value in arguments.items():
         if isinstance(value, str):
             check_text(host, value, f"bpy.ops.{idname}({name})")
+    if idname in image_sizes.OPERATORS:
+        image_sizes.check_operator(host, idname, arguments)
     if idname in _PER_FRAME:
         _check_frames(host, idname, arguments)
     formula = _FORMULAS.get(idname)

@@ -15,6 +15,7 @@ from ...growth.estimate import DATA_SETTINGS, PARTICLE_SETTINGS, SETTINGS
 from ...guard.audit import may_raise
 from ...guard.seam import BlenderHost, Writer
 from ..added import FEWEST_LOOPS
+from ..image_sizes import check_size
 from ..layers.matrices import TYPES, check_written
 from ..layers.names import NAMED, check_flag, write_name, write_output
 from ..plain_values import as_plain, held_items, is_integers
@@ -70,7 +71,7 @@ def writer(path: str, struct: str, name: str) -> Writer | None:
         return _layer_type
     if path in INDICES:
         return _index
-    if path in ("Image.generated_width", "Image.generated_height"):
+    if struct == "Image" and name in _SIZES:
         return _image_size
     if path == "Image.source":
         return _image_source
@@ -281,15 +282,14 @@ def _registered_engines() -> set[str]:
 
 # --- numbers ------------------------------------------------------------------------------------------------
 
-_MAX_PIXELS = 8192 * 8192
+_SIZES = ("generated_width", "generated_height", "use_generated_float")
 
 
 def _image_size(host: BlenderHost, value: Any, name: str, new: Any) -> None:
-    """Write the width or height of a generated image."""
+    """Write the width or height of a generated image, or whether its pixels are floats."""
     new = as_plain(new)
-    other = value.generated_height if name == "generated_width" else value.generated_width
-    if isinstance(new, int) and new * other > _MAX_PIXELS // (4 if value.use_generated_float else 1):
-        host.exceed(f"an image of {new} x {other} pixels is too large for a script", limit="memory")
+    sizes = {each: getattr(value, each) for each in _SIZES} | {name: new}
+    check_size(host, *(sizes[each] for each in _SIZES[:2]), floats=sizes["use_generated_float"])
     host.keep_pixels(value)
     setattr(value, name, new)
 
