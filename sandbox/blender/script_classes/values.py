@@ -98,9 +98,10 @@ def _maker(kind: str, size: int | None = None) -> Callable[..., Property]:
 def _describe(kind: str, size: int | None, arguments: dict[str, Any]) -> _About:
     if size is not None and not 1 <= size <= 32:
         raise TypeError(f"{kind}VectorProperty(): size is a number from 1 to 32")
-    choices = tuple(
-        str(each[0]) for each in arguments.get("items", ()) if type(each) in (tuple, list) and each
-    )
+    choices = tuple(each[0] for each in arguments.get("items", ()) if type(each) in (tuple, list) and each)
+    for each in choices:
+        if not isinstance(each, str):
+            raise TypeError(f"EnumProperty(): the identifier of an item is a text, not {type(each).__name__}")
     if kind == "Enum" and not choices:
         raise TypeError("EnumProperty(): expected items, a sequence of (identifier, name, description)")
     several = any(each == "ENUM_FLAG" for each in arguments.get("options", ()) if type(each) is str)

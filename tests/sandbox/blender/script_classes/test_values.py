@@ -9,7 +9,10 @@ from typing import Any
 
 import pytest
 from bl_ext.user_default.mcp_bridge.base.errors import HandlerError, PolicyError
+from bl_ext.user_default.mcp_bridge.sandbox.blender.script_classes import values
 from bl_ext.user_default.mcp_bridge.sandbox.run import execute
+
+from support.running import fork
 
 pytestmark = pytest.mark.usefixtures("fresh_file")
 
@@ -113,3 +116,32 @@ def test_a_property_cannot_be_changed() -> None:
     for name in "about", "default", "name":
         with pytest.raises((HandlerError, PolicyError)):
             run(f"import bpy\nkept = bpy.props.IntProperty(default=2)\nkept.{name} = 1")
+
+
+_HEAVY = "heavy = (1,)\nfor _ in range(60): heavy = (heavy, heavy)\n"
+_FUNCTIONS = sorted(values.functions())
+_ARGUMENTS = "default description items max maxlen min name options size subtype".split()
+
+
+def _take(function: str) -> int:
+    """Give each argument of a function of `bpy.props` values that unfold to 2**60 parts; return how many it took."""
+    code = "\n".join(
+        f"try:\n  bpy.props.{function}({argument}={value})\n  taken += 1\nexcept (TypeError, ValueError): pass"
+        for argument in _ARGUMENTS
+        for value in ("heavy", "[heavy]", "[heavy] * 3", "[(heavy, '', '')]", "[('A', heavy, heavy)]")
+    )
+    return int(
+        execute.execute_blender_code({"code": f"import bpy\n{_HEAVY}taken = 0\n{code}\nresult = taken"})[
+            "result"
+        ]
+    )
+
+
+@pytest.mark.parametrize("function", _FUNCTIONS)
+def test_no_argument_is_unfolded(function: str) -> None:
+    fork.run(_take, function, timeout=20)
+
+
+def test_an_identifier_is_a_text() -> None:
+    with pytest.raises(HandlerError, match=r"the identifier of an item is a text, not tuple"):
+        execute.execute_blender_code({"code": "import bpy\nbpy.props.EnumProperty(items=[((1,), 'a', '')])"})
