@@ -8,10 +8,12 @@ import functools
 import os
 from collections.abc import Callable, Collection, Mapping
 from importlib import import_module
+from operator import index
 from types import NoneType
 from typing import Any, NoReturn
 
 import bpy
+from bpy_extras import mesh_utils
 
 from ..facts.blender_modules import AS_THEY_ARE
 from ..facts.reasons import why_blender
@@ -68,6 +70,8 @@ def _part(host: BlenderHost, name: str) -> View:
             members = _listed(name) | {"to_value": units.to_value}
         case "bpy.path":
             members = _listed(name) | {"relpath": _of_texts(relpath)}
+        case "bpy_extras.mesh_utils":
+            members = _listed(name) | {"triangle_random_points": _random_points(host)}
         case "bpy_extras.io_utils":
             members = _listed(name) | {each: stand_in(kind) for each, kind in classes.MIXINS.items()}
         case "bpy.props":
@@ -81,6 +85,17 @@ def _part(host: BlenderHost, name: str) -> View:
         case _:
             members = _listed(name)
     return make_view(name, members, _missing(host, name))
+
+
+def _random_points(host: BlenderHost) -> Callable[..., Any]:
+    """Return the script's `triangle_random_points`: Blender's own makes a list for all points before it begins."""
+
+    def triangle_random_points(num_points: Any, loop_triangles: Any) -> Any:
+        count, triangles = index(num_points), list(loop_triangles)
+        host.geometry.amount(count * len(triangles), "triangle_random_points()")
+        return mesh_utils.triangle_random_points(count, triangles)
+
+    return triangle_random_points
 
 
 #: Texts in place of Blender's folders, which show nothing of the user's.

@@ -4,8 +4,9 @@
 A thread checks them. It stays alive for some seconds after a run, since starting a thread costs more than most scripts.
 A run that passes a limit stops at its next tick (`guard.meter`). Python code of the standard library and of numpy has
 no ticks: the thread asks Python to call `_Stop` in the main thread, which sees the code that it interrupts, and stops
-the run only in such a library. It never interrupts Blender's or an add-on's code, nor our functions that C code calls
-and that must return a value (`stdlib.array_memory`). If the thread fails, it stops the runs that it watches.
+the run only in such a library, or in a module of Blender's that only computes. It never interrupts other code of
+Blender's or an add-on's, nor our functions that C code calls and that must return a value (`stdlib.array_memory`). If
+the thread fails, it stops the runs that it watches.
 """
 
 from __future__ import annotations
@@ -109,7 +110,7 @@ class _Stop:
     def __bool__(self) -> bool:
         self.asked_at = 0.0
         interrupted = sys._getframe(1).f_globals.get("__name__", "")
-        if interrupted.partition(".")[0] in _LIBRARY:
+        if interrupted.partition(".")[0] in _LIBRARY or interrupted in _COMPUTING:
             for run in _watcher.runs():
                 run.stop_in_library()
         return False
@@ -238,6 +239,8 @@ _LIBRARY = frozenset(
     {"collections", "colorsys", "copy", "dataclasses", "datetime", "enum", "fractions", "functools", "heapq"}
     | {"json", "numpy", "random", "re", "statistics", "string", "textwrap", "typing"}
 )
+_COMPUTING = frozenset({"bpy_extras.bmesh_utils", "bpy_extras.mesh_utils"})
+"""Modules of Blender's that only compute, so that nothing remains half done."""
 _add_pending_call = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.py_object)(
     ("Py_AddPendingCall", ctypes.pythonapi)
 )

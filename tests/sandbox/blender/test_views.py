@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 import pytest
-from bl_ext.user_default.mcp_bridge.base.errors import PolicyError
+from bl_ext.user_default.mcp_bridge.base.errors import NeedsRehearsal, PolicyError
 from bl_ext.user_default.mcp_bridge.sandbox.facts.blender_modules import AS_THEY_ARE
 from bl_ext.user_default.mcp_bridge.sandbox.reference import rna
 from bl_ext.user_default.mcp_bridge.sandbox.run import execute
@@ -55,3 +55,17 @@ def test_validation_lets_through_what_a_script_gets_of_blenders_modules() -> Non
         found = validate(line, rna.current())
         assert found.is_valid, [line, *map(str, found.errors)]
     assert not validate("from addon_utils import paths", rna.current()).is_valid
+
+
+_POINTS = """
+from bpy_extras import mesh_utils
+mesh = bpy.data.meshes['Cube']
+mesh.calc_loop_triangles()
+result = len(mesh_utils.triangle_random_points({}, mesh.loop_triangles))
+"""
+
+
+def test_random_points_are_counted_before_they_are_made() -> None:
+    assert execute.execute_blender_code({"code": f"import bpy\n{_POINTS.format(5)}"})["result"] == 60
+    with pytest.raises(NeedsRehearsal, match=r"triangle_random_points\(\).* makes about 12,000,000 elements"):
+        execute.execute_blender_code({"code": f"import bpy\n{_POINTS.format(10**6)}"})

@@ -9,11 +9,16 @@ from __future__ import annotations
 import statistics
 import sys
 import time
+from collections.abc import Callable
+from typing import Any
 
+import bmesh
+import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.base.errors import LimitExceeded
 from bl_ext.user_default.mcp_bridge.sandbox.run import watchdog
 from bl_ext.user_default.mcp_bridge.sandbox.run.watchdog import Interrupted, Limits, Watchdog
+from bpy_extras import mesh_utils
 
 from support.running import fork
 from support.sandboxing.language import refusal
@@ -24,6 +29,11 @@ def _busy_in_the_library(values: list[float]) -> None:
         statistics.pstdev(values)
 
 
+def _busy(function: Callable[[Any], object], value: Any) -> None:
+    while True:
+        function(value)
+
+
 def test_python_code_of_the_library_is_stopped() -> None:
     begin = time.perf_counter()
     meter = Watchdog(Limits(time_s=0.1))
@@ -31,6 +41,20 @@ def test_python_code_of_the_library_is_stopped() -> None:
     with pytest.raises(Interrupted, match="longer than"), meter:
         _busy_in_the_library(values)
     assert time.perf_counter() - begin < 5
+
+
+@pytest.mark.parametrize("name", ["mesh_linked_triangles", "mesh_linked_uv_islands"])
+def test_blenders_code_that_only_computes_is_stopped(name: str) -> None:
+    mesh = bpy.data.meshes.new("grid")
+    grid = bmesh.new()
+    bmesh.ops.create_grid(grid, x_segments=300, y_segments=300, size=1, calc_uvs=True)
+    grid.loops.layers.uv.verify()
+    grid.to_mesh(mesh)
+    grid.free()
+    mesh.calc_loop_triangles()
+    meter = Watchdog(Limits(time_s=0.0))
+    with pytest.raises(Interrupted, match="longer than"), meter:
+        _busy(getattr(mesh_utils, name), mesh)
 
 
 def test_a_stop_that_python_could_not_deliver_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
