@@ -78,6 +78,17 @@ def _paths_of_sculpted() -> str:
     )
 
 
+def _along_normals_of_curve(arguments: Mapping[str, object]) -> str:
+    given = [arguments.get(name) for name in _ORIENTATIONS]
+    if bpy.app.version >= (4, 5) or bpy.context.mode not in ("EDIT_CURVE", "EDIT_SURFACE"):
+        return ""
+    if not any(isinstance(each, str) and each == "NORMAL" for each in given):
+        return ""
+    return "this Blender crashes where the orientation is 'NORMAL' while a curve is edited: use orient_type='LOCAL'"
+
+
+_ORIENTATIONS: Final = ("orient_type", "orient_matrix_type")
+
 #: Functions that say why an operator would crash now and what to do, or "".
 CRASHING: Final[Mapping[str, Callable[[], str]]] = {
     "gpencil.reproject": lambda: "this Blender crashes: set the positions of the points, stroke.points[…].co",
@@ -115,6 +126,8 @@ _NEEDED: Final = {"mesh.loopcut": "edge_index"}
 
 def why_crashing(idname: str, arguments: Mapping[str, object]) -> str:
     """Return why an operator would crash with these arguments now and what to do, or ""."""
+    if reason := _along_normals_of_curve(arguments):
+        return reason
     if idname not in CRASHING or (idname in _NEEDED and _NEEDED[idname] not in arguments):
         return ""
     return CRASHING[idname]()

@@ -225,6 +225,46 @@ def test_objects_are_converted_in_object_mode() -> None:
     )
 
 
+# --- orientations -----------------------------------------------------------------------------------------------
+
+
+def _orient(case: tuple[str, str, str, str]) -> str:
+    """Run a script that calls an operator along normals while a curve or surface is edited."""
+    added, idname, argument, given = case
+    fork.overwrite_freed()
+    execute._rate.clear()
+    bpy.ops.wm.read_homefile(use_factory_startup=True)
+    call = f"attempt({idname!r}, {given})".replace("ARGUMENT", argument)
+    try:
+        return str(result(f"{_TRY}bpy.ops.{added}()\nbpy.ops.object.mode_set(mode='EDIT')\nresult = {call}"))
+    except PolicyError as error:
+        return str(error)
+
+
+def test_nothing_crashes_along_the_normals_of_a_curve() -> None:
+    calls = [
+        (idname, prop.identifier, "{'ARGUMENT': 'NORMAL'}")
+        for idname, rna in _operators()
+        for prop in rna.properties
+        if prop.identifier in ("orient_type", "orient_matrix_type")
+    ]
+    calls += [
+        (idname, "orient_type", f"{{{step!r}: {{'ARGUMENT': 'NORMAL'}}}}")
+        for idname, found in _macros().items()
+        for step, name in found.items()
+        if idname.startswith("curve.") and name.startswith("transform.")
+    ]
+    assert {"transform.translate", "transform.transform", "curve.extrude_move"} <= {call[0] for call in calls}
+    added = ("curve.primitive_bezier_circle_add", "surface.primitive_nurbs_surface_sphere_add")
+    cases = [(each, *call) for each in added for call in calls]
+    answers = dict(zip(cases, fork.run_each(_orient, cases), strict=True))
+    assert [case for case, answer in answers.items() if isinstance(answer, Exception)] == []
+    refused = [
+        answer for answer in answers.values() if "this Blender crashes where the orientation is" in answer
+    ]
+    assert len(refused) == (len(cases) if bpy.app.version < (4, 5) else 0)
+
+
 def _calls_in_overrides(mode: str) -> tuple[set[str], set[str]]:
     """Call every operator within an override; return those called there, and those called while no thread paused."""
     here: Any = bpy.context
