@@ -238,6 +238,18 @@ def _strftime(_guard: Guard, plain: Method, _kind: type) -> Method:
     return method
 
 
+def _strptime(_guard: Guard, plain: Method, _kind: type) -> Method:
+    """Return a guarded `strptime`: Python makes a regular expression of the pattern, some 80 times as large."""
+
+    def method(*arguments: Any) -> Any:
+        texts = arguments[-2:]  # a script may also reach it through a value: `moment.strptime(text, pattern)`
+        if any(isinstance(each, str) and len(each) > 1000 for each in texts):
+            raise ValueError("strptime() takes a text and a pattern of at most 1,000 characters here")
+        return plain(*texts)
+
+    return method
+
+
 def _elements(guard: Guard, plain: Method, _kind: type) -> Method:
     def method(value: Any) -> Any:
         return guard.builtins.ticked(plain(value))
@@ -272,6 +284,7 @@ _MAKERS: dict[str, Callable[[Guard, Method, type], Method]] = {
     **dict.fromkeys(("rfind", "rindex", "rpartition", "rsplit"), _from_right),
     **dict.fromkeys(("startswith", "endswith"), _starts),
     "strftime": _strftime,
+    "strptime": _strptime,
     "join": _join,
     "translate": _translate,
     "format": _format,

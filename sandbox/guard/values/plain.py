@@ -33,7 +33,7 @@ __all__ = (
 
 GUARDED: Final[dict[type, frozenset[str]]] = {
     **GUARDED_METHODS,
-    **dict.fromkeys((datetime.date, datetime.datetime, datetime.time), frozenset({"strftime"})),
+    **dict.fromkeys((datetime.date, datetime.datetime, datetime.time), frozenset({"strftime", "strptime"})),
     Counter: frozenset({"elements", "most_common", "subtract"}),
     OrderedDict: frozenset(name for name in (HASHING | HASHING_ALL) if hasattr(OrderedDict, name)),
     collections.deque: frozenset({"extend", "extendleft", "count", "index", "remove"}),
