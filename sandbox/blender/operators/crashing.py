@@ -70,7 +70,7 @@ def _converted_in_mode() -> str:
 
 
 def _paths_of_sculpted() -> str:
-    if not (5, 0) <= bpy.app.version < (5, 2) or bpy.context.mode != "SCULPT":
+    if bpy.app.version < (5, 0) or bpy.context.mode != "SCULPT":
         return ""
     return (
         "this Blender crashes at the next undo step in sculpt mode: first call "

@@ -99,9 +99,9 @@ def test_cost_is_linear_in_size() -> None:
         text = json.dumps([{"name": f"Cube.{n}", "location": [n, 0.5, 1.0]} for n in range(items)])
         best = float("inf")
         for _ in range(3):
-            begin = time.perf_counter()
+            begin = time.thread_time()
             wire.encode(wire.decode(text))
-            best = min(best, time.perf_counter() - begin)
+            best = min(best, time.thread_time() - begin)
         return best
 
     assert cost(40_000) < 12 * cost(10_000)  # four times the size; quadratic would be sixteen
