@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ..base import atomic, journal, settings
-from ..base.redaction import without_secrets
+from ..base.telemetry.redaction import without_secrets
 from .request import Entry, from_dict, to_dict
 
 __all__ = ("Store",)

@@ -30,8 +30,8 @@ from typing import Any
 from . import settings
 from .errors import ExternalServiceError, SettingsError
 from .process import threads
-from .redaction import without_secrets
 from .telemetry import tracing
+from .telemetry.redaction import without_secrets
 
 __all__ = (
     "ANCHORS",

@@ -12,7 +12,8 @@ from bpy.props import BoolProperty, EnumProperty, StringProperty
 
 from ..base.enabling.late import late
 from ..base.errors import BridgeError, ExternalServiceError
-from . import dialog_size, state
+from . import state
+from .dialogs import dialog_size
 from .reports import reports_errors
 
 if TYPE_CHECKING:

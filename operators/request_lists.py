@@ -9,8 +9,8 @@ import bpy
 from bpy.props import CollectionProperty, IntProperty, StringProperty
 
 from ..base.enabling.late import late
-from .dialog_size import Size
-from .wrapping import fitting
+from .dialogs.dialog_size import Size
+from .dialogs.wrapping import fitting
 
 if TYPE_CHECKING:
     from .. import approvals

@@ -10,7 +10,8 @@ from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 from ..base import jobs, journal
 from ..base.enabling.late import late
 from ..base.errors import BridgeError, ExternalServiceError, InvalidParamsError, PolicyError
-from . import dialog_size, reading, request_lists, state
+from . import reading, request_lists, state
+from .dialogs import dialog_size
 
 if TYPE_CHECKING:
     from .. import approvals

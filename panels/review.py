@@ -17,7 +17,7 @@ from .text import paragraph
 
 if TYPE_CHECKING:
     from ..approvals.request import Entry
-    from ..operators.dialog_size import Size
+    from ..operators.dialogs.dialog_size import Size
 
 __all__ = ("draw", "draw_again", "register", "unregister")
 

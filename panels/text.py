@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..operators.wrapping import fitting
+from ..operators.dialogs.wrapping import fitting
 
 if TYPE_CHECKING:
     import bpy

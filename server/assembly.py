@@ -22,12 +22,13 @@ from ..base import folders, jobs, main_thread
 from ..base.errors import BridgeError, ExternalServiceError
 from ..files import client_files
 from ..sandbox import confinement
-from . import call_records, prompt_files, resources, telemetry
+from . import call_records, resources, telemetry
 from .clients import discovery
 from .clients.authenticator import ENVIRONMENT_CLIENT, LOCAL_CLIENT, Authenticator
 from .clients.pairing import Pairings
 from .clients.token_store import new_token, token_store
 from .metrics import Metrics
+from .prompts import prompt_files
 from .protocol.core import Core
 from .protocol.features import Features, Tool
 from .protocol.messages.request_state import RequestStates
@@ -155,7 +156,7 @@ def _features() -> Features:
     serve(features)
     features.add(*all_tools())
     resources.install(features)
-    files = prompt_files.load(Path(__file__).parent / "prompts", folders.user_folder() / "prompts")
+    files = prompt_files.load(prompt_files.SHIPPED, folders.user_folder() / "prompts")
     features.add(*prompt_files.prompts(files.values(), resources.completers(), features))
     return features
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..base import journal, settings
 from ..base.errors import BridgeError
-from ..base.redaction import LEFT_OUT, is_secret_name, without_secrets
+from ..base.telemetry.redaction import LEFT_OUT, is_secret_name, without_secrets
 from ..sandbox.rehearsal.report import Report, as_result
 from ..sandbox.run.record import Record, refuse
 from .protocol.context import Principal, RequestContext

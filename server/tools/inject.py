@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from typing import Annotated, Any, NotRequired, TypedDict
 
 from ... import approvals
@@ -15,7 +14,7 @@ from ...approvals.steps import check
 from ...base import folders, settings
 from ...sandbox.language.compile import ScriptRefused
 from ...sandbox.run import gates
-from .. import prompt_files
+from ..prompts import prompt_files
 from ..protocol.context import WAIT_SECONDS, RequestContext
 from ..protocol.messages import wire
 from ..protocol.messages.content import ToolResult
@@ -23,7 +22,6 @@ from .code import CodeResult, runs_scripts
 from .registry import tool
 from .schema import Bounds, Shown
 
-_PROMPTS = Path(__file__).parent.parent / "prompts"
 _MOST_TOKENS = 8000
 
 
@@ -138,5 +136,5 @@ async def _once_more(entry: Entry, problem: NoScript | ScriptRefused) -> Refused
 async def _template() -> str:
     """Return the strict template of the prompt `format-to-bpy`, the user's own one if there is one."""
     folder = folders.user_folder() / "prompts"
-    files = await asyncio.to_thread(prompt_files.load, _PROMPTS, folder)
+    files = await asyncio.to_thread(prompt_files.load, prompt_files.SHIPPED, folder)
     return files["format-to-bpy"].fill({"request": "What the script was meant to do before; mend it."})

@@ -16,8 +16,9 @@ from bl_ext.user_default.mcp_bridge.approvals.request import Entry, InjectScript
 from bl_ext.user_default.mcp_bridge.approvals.store import Store
 from bl_ext.user_default.mcp_bridge.base import journal
 from bl_ext.user_default.mcp_bridge.base.errors import BridgeError
-from bl_ext.user_default.mcp_bridge.operators import dialog_size, request_lists, state
+from bl_ext.user_default.mcp_bridge.operators import request_lists, state
 from bl_ext.user_default.mcp_bridge.operators import requests as operators_requests
+from bl_ext.user_default.mcp_bridge.operators.dialogs import dialog_size
 from bl_ext.user_default.mcp_bridge.operators.request_lists import ROWS
 from bl_ext.user_default.mcp_bridge.panels import requests, review
 from bl_ext.user_default.mcp_bridge.sandbox.run import undo

@@ -9,12 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bl_ext.user_default.mcp_bridge.server import prompt_files
-from bl_ext.user_default.mcp_bridge.server.prompt_files import PromptFileError, load, parse
+from bl_ext.user_default.mcp_bridge.server.prompts import prompt_files
+from bl_ext.user_default.mcp_bridge.server.prompts.prompt_files import SHIPPED, PromptFileError, load, parse
 from bl_ext.user_default.mcp_bridge.server.protocol.features import Features, Resource
 from bl_ext.user_default.mcp_bridge.server.protocol.messages import content
-
-SHIPPED = Path(prompt_files.__file__).parent / "prompts"
 
 SOURCE = """---
 name: turn

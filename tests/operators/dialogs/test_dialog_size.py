@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from bl_ext.user_default.mcp_bridge.operators.dialog_size import Size, in_window
+from bl_ext.user_default.mcp_bridge.operators.dialogs.dialog_size import Size, in_window
 
 
 def test_an_ordinary_window_has_room_for_all() -> None:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from bl_ext.user_default.mcp_bridge.base import redaction
+from bl_ext.user_default.mcp_bridge.base.telemetry import redaction
 
 
 @pytest.mark.parametrize("word", redaction._SECRET_NAMES)

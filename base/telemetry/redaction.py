@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import re
 
-from . import settings
+from .. import settings
 
 __all__ = ("LEFT_OUT", "is_secret_name", "without_secrets")
 

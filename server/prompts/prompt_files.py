@@ -25,12 +25,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .protocol.context import RequestContext
-from .protocol.features import Completer, Features, Prompt, PromptArgument
-from .protocol.messages import content
-from .protocol.messages.content import Json
+from ..protocol.context import RequestContext
+from ..protocol.features import Completer, Features, Prompt, PromptArgument
+from ..protocol.messages import content
+from ..protocol.messages.content import Json
 
-__all__ = ("PromptFile", "PromptFileError", "load", "parse", "prompts")
+__all__ = ("SHIPPED", "PromptFile", "PromptFileError", "load", "parse", "prompts")
+
+SHIPPED = Path(__file__).parent
+"""The folder of the extension's own prompts."""
 
 _ARGUMENT = re.compile(r"argument (?P<name>[a-z_]+)(?: \((?P<options>[^)]*)\))?")
 _OPTIONS = re.compile(

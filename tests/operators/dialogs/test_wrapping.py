@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import blf
 import pytest
-from bl_ext.user_default.mcp_bridge.operators import wrapping
+from bl_ext.user_default.mcp_bridge.operators.dialogs import wrapping
 from hypothesis import given
 from hypothesis import strategies as st
 
