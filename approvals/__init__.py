@@ -11,7 +11,7 @@ from ..base.errors import PolicyError
 from .approval_queue import ApprovalQueue
 from .store import Store
 
-__all__ = ("close", "current", "open_queue", "queue", "store")
+__all__ = ("close", "current", "expire", "open_queue", "queue", "store")
 
 _queue: ApprovalQueue | None = None
 _store: Store | None = None
@@ -48,9 +48,14 @@ def store() -> Store | None:
     return _store
 
 
+def expire() -> None:
+    """Expire the open requests, since the server stops."""
+    if _queue is not None:
+        _queue.expire("MCP Bridge was stopped before anybody answered")
+
+
 def close() -> None:
     """Expire the open requests and drop the queue; trust ends, and only the files of requests stay."""
     global _queue, _store
-    if _queue is not None:
-        _queue.expire("MCP Bridge was stopped before anybody answered")
+    expire()
     _queue = _store = None

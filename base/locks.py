@@ -19,7 +19,7 @@ class Held(Protocol):
     """A lock that this process holds."""
 
     def release(self) -> None:
-        """Release the lock. Any thread."""
+        """Release the lock. Any thread may call this."""
 
 
 def take(path: Path, *, within_s: float = 0.0) -> Held | None:

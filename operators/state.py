@@ -164,7 +164,7 @@ def listen(listener: Callable[[], None]) -> Callable[[], None]:
 
 
 def _welcome() -> Path:
-    return discovery.user_folder() / "end_welcome"
+    return discovery.user_folder() / "welcomed"
 
 
 def _is_new() -> bool:

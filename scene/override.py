@@ -28,12 +28,11 @@ PLACES: Final = frozenset({"window", "area", "region"})
 """The arguments that `temp_override` sets in the context itself; Blender looks all others up in its arguments."""
 
 _LOOKS_BESIDE_THREADS = sys.version_info < (3, 12)
-_NO_PAUSE = nullcontext()
 
 
 def beside_no_thread() -> AbstractContextManager[None]:
     """Pause the threads of `threads.pausable` where Blender looks into an override without the interpreter's lock."""
-    return threads.paused() if _LOOKS_BESIDE_THREADS else _NO_PAUSE
+    return threads.paused() if _LOOKS_BESIDE_THREADS else nullcontext()
 
 
 @contextmanager

@@ -202,9 +202,7 @@ def _tidy_up(bridge: Bridge | None = None) -> None:
     main_thread.stop()
     main_thread.timed.clear()
     main_thread.regularly.clear()
-    queue = approvals.current()
-    if queue is not None:
-        queue.expire("MCP Bridge was stopped before anybody answered")
+    approvals.expire()
     follow.stop()
     jobs.registry.cancel_all()
     client_files.store.clear()

@@ -82,7 +82,7 @@ def _layers(
     arguments: Mapping[str, Any],
     system_policy: Path | None,
 ) -> tuple[tuple[Source, Mapping[str, Any], str], ...]:
-    """The sources in their order: name, values, and how an error names a setting there. Raises SettingsError."""
+    """Return the sources in their order: name, values, and how an error names a setting there. Raises SettingsError."""
     env_file = environ.get("BLENDER_MCP_ENV_FILE")
     policy_file = environ.get("BLENDER_MCP_POLICY_FILE")
     return (

@@ -128,7 +128,6 @@ def _plain_overrides(host: BlenderHost) -> frozenset[str]:
 
 #: Operators crash Blender without these: a None in their place means the current ones.
 _NEEDED = frozenset({"scene", "view_layer"})
-_NO_PAUSE = nullcontext()
 
 
 class Overrides:
@@ -159,7 +158,7 @@ class Overrides:
     def beside_no_thread(self) -> AbstractContextManager[None]:
         """Return the context for an operator: it pauses our threads if Blender looks into an override's values."""
         inspected = self.active and any(_about(each).inspected for each in self.active)
-        return beside_no_thread() if inspected else _NO_PAUSE
+        return beside_no_thread() if inspected else nullcontext()
 
     def drop_removed(self) -> None:
         """End all overrides after something that one of them holds was removed."""

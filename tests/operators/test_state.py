@@ -44,6 +44,21 @@ def test_a_change_makes_a_new_view_and_no_change_none() -> None:
     assert before.clients == ()
 
 
+def test_the_welcome_ends_for_all_blenders_of_this_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other versions of the extension look for the same file."""
+    marker = discovery.user_folder() / "welcomed"
+    marker.unlink(missing_ok=True)
+    monkeypatch.setattr(state, "_new", None)
+    state.refresh()
+    assert state.view.new
+    state.end_welcome()
+    assert marker.exists()
+    monkeypatch.setattr(state, "_new", None)  # as in the next Blender
+    state.refresh()
+    assert not state.view.new
+    marker.unlink()
+
+
 def test_a_bridge_that_others_started_is_seen(port: int) -> None:
     bridge.start()
     state.refresh()

@@ -79,9 +79,9 @@ def _paths_of_sculpted() -> str:
 
 
 def _along_normals_of_curve(arguments: Mapping[str, object]) -> str:
-    given = [arguments.get(name) for name in _ORIENTATIONS]
     if bpy.app.version >= (4, 5) or bpy.context.mode not in ("EDIT_CURVE", "EDIT_SURFACE"):
         return ""
+    given = [arguments.get(name) for name in _ORIENTATIONS]
     if not any(isinstance(each, str) and each == "NORMAL" for each in given):
         return ""
     return "this Blender crashes where the orientation is 'NORMAL' while a curve is edited: use orient_type='LOCAL'"

@@ -88,7 +88,9 @@ def test_looking_changes_nothing_that_a_yes_is_bound_to(tools: Tools) -> None:
 
 
 def test_an_editor_needs_a_window(tools: Tools) -> None:
-    with pytest.raises(ToolError, match=r"without a window, so there are no editors to see: leave `area` out"):
+    with pytest.raises(
+        ToolError, match=r"without a window, so there are no editors to see: leave `area` out"
+    ):
         tools("get_viewport_screenshot", area="NODE_EDITOR")
 
 
