@@ -12,6 +12,7 @@ from typing import Any
 
 from ..base import settings
 from ..base.errors import NeedsRehearsal
+from ..sandbox.rehearsal import ahead
 from ..sandbox.run import execute
 from . import queue
 from .caller import Caller, on_main_thread
@@ -53,6 +54,8 @@ async def run(context: Caller, entry: Entry, *, wait_seconds: float) -> dict[str
             if entry.ended:
                 raise
             continue
+        if entry.record.sandbox_result is not None:
+            ahead.after_run()
         if entry.asks == "nobody":
             return result
         if entry.former is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How much memory this process uses, read fast enough to watch a run."""
+"""How much memory this process uses, read fast enough to watch a run, and how much the machine has left."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ("Usage", "peak_bytes", "resident_bytes", "usage")
+__all__ = ("Usage", "available_bytes", "peak_bytes", "resident_bytes", "usage")
 
 
 class Usage(NamedTuple):
@@ -37,6 +37,31 @@ def peak_bytes() -> int:
         if name == "VmHWM":
             return int(value.split()[0]) * 1024
     raise OSError("the kernel does not report the peak of the resident memory")
+
+
+def available_bytes() -> int:
+    """Return how much memory new work can use before the machine swaps, in bytes; 0 where the system does not say.
+
+    Source: proc_meminfo(5), GlobalMemoryStatusEx of Windows (untested). macOS has no such figure.
+    """
+    if sys.platform == "linux":
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            name, _, value = line.partition(":")
+            if name == "MemAvailable":
+                return int(value.split()[0]) * 1024
+    elif sys.platform == "win32":
+
+        class Status(ctypes.Structure):
+            _fields_ = (
+                ("length", ctypes.c_ulong),
+                ("load", ctypes.c_ulong),
+                *((name, ctypes.c_uint64) for name in ("total", "available", "c", "d", "e", "f", "g")),
+            )
+
+        status = Status(length=ctypes.sizeof(Status))
+        if ctypes.WinDLL("kernel32").GlobalMemoryStatusEx(ctypes.byref(status)):  # type: ignore[attr-defined,unused-ignore]
+            return int(status.available)
+    return 0
 
 
 def _linux() -> Callable[[], Usage]:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The confined Blender of a rehearsal: it warms up, waits for one script, runs it, answers, and ends.
 
+While it waits, it may already open a copy of a large scene, which it uses if the scene is still the same.
+
 It runs the same code that runs a script live, in a copy of the scene, and compares. `pool.py` starts it with the
 command line of `program.py`; the supervisor has confined it before its first instruction. Or it is a copy of a zygote,
 which started in the same way and is warm: then the copy was confined just after the fork.
@@ -14,9 +16,9 @@ import os
 import sys
 import tempfile
 import time
-from array import array
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...base.errors import BridgeError, ExternalServiceError, LimitExceeded, failure_of
 from ...base.process.resident_memory import peak_bytes, resident_bytes
@@ -26,7 +28,11 @@ from ..guard.measured import Measured
 from ..language.analysis.reached import Reached
 from ..run import watchdog
 from ..run.wall import Armed
+from .open_scene import OpenScene, marked, open_ahead, open_copy
 from .protocol import MOST_UNREACHED, PICTURE_SIZE, Request, Save
+
+if TYPE_CHECKING:
+    from ...scene.changes.difference import Mark
 
 __all__ = ("main",)
 
@@ -36,6 +42,8 @@ _NO_PICTURES = (
     "no pictures: {objects:,} objects with {vertices:,} vertices take too long to draw; the tool `look` draws the open "
     "scene"
 )
+#: The seconds after which a child ends that has a scene open and gets no script.
+_KEEP_S = 600.0
 _WARM_UP = "import bpy\nbpy.context.scene.frame_end = 10\n"
 _MOST_RESULT = 200_000
 
@@ -56,45 +64,62 @@ def main(facts: dict[str, Any], say: answering.Say) -> None:
             _move()
     canary = facts["canary"]
     say({"ready": True, "blender": _version(), "in_force": in_force(canary)})
-    line = sys.stdin.buffer.readline()
-    if not line:
-        os._exit(0)  # the parent does not need the result, or has ended
-    held = in_force(canary)
-    if set(held) != set(EVERYTHING):
-        os._exit(4)
-    try:
-        with Armed(_keep_on, trusted=(rehearse,)):
-            answer = rehearse(json.loads(line))
-    except watchdog.ScriptStopped as stop:  # code that a script left behind raised this
-        answer = _failed(stop.error, [], 0.0) | {"peak_memory_mb": _peak_memory_mb()}
-        answer["seconds"] |= {"open": 0.0, "total": 0.0}
-    say({**answer, "in_force": held})
+    scene = None
+    while line := _next_line(scene):  # none comes if the parent does not need the child, or has ended
+        message, held = json.loads(line), in_force(canary)
+        if set(held) != set(EVERYTHING):
+            os._exit(4)
+        if "script" in message:
+            say({**_answer(message, scene), "in_force": held})
+            break
+        if scene is not None:
+            scene.remove()
+        with Armed(_keep_on, trusted=(open_ahead,)):
+            scene = open_ahead(message)
+        say({"opened": True})
     os._exit(0)
 
 
-def rehearse(request: Request) -> dict[str, Any]:
-    """Open the scene, run the script in it, and return the answer."""
-    begin = time.perf_counter()
+def _answer(request: Request, scene: OpenScene | None) -> dict[str, Any]:
     try:
-        warnings = _open(request)
+        with Armed(_keep_on, trusted=(rehearse,)):
+            return rehearse(request, scene)
+    except watchdog.ScriptStopped as stop:  # code that a script left behind raised this
+        answer = _failed(stop.error, [], 0.0) | {"peak_memory_mb": _peak_memory_mb()}
+        answer["seconds"] |= {"open": 0.0, "total": 0.0}
+        return answer
+
+
+def _next_line(scene: OpenScene | None) -> bytes:
+    with nullcontext() if scene is None else scene.kept_for(_KEEP_S):
+        return sys.stdin.buffer.readline()
+
+
+def rehearse(request: Request, scene: OpenScene | None = None) -> dict[str, Any]:
+    """Open the copy, unless `scene` is the same; run the script in it, and return the answer."""
+    begin = time.perf_counter()
+    _set_limits(request)
+    try:
+        if scene is not None and scene.is_same(request):
+            warnings = []
+        else:  # a copy that will be saved keeps its windows
+            scene, warnings = None, open_copy(request, load_ui="save" in request)
     except RuntimeError as error:
         cannot = ExternalServiceError(f"Blender could not open the file: {str(error).strip()}")
         answer, opened = _failed(cannot, [], 0.0), time.perf_counter()
     else:
         opened = time.perf_counter()
-        answer = run(request, warnings)
+        answer = run(request, warnings, scene.before if scene else marked("before"))
     answer["seconds"] |= {"open": round(opened - begin, 4), "total": round(time.perf_counter() - begin, 4)}
     answer["peak_memory_mb"] = _peak_memory_mb()
     return answer
 
 
-def run(request: Request, warnings: list[str]) -> dict[str, Any]:
-    """Run the script in the open scene, between two marks and two pictures; return the answer."""
+def run(request: Request, warnings: list[str], before: Mark) -> dict[str, Any]:
+    """Run the script in the open scene, whose mark is `before`, between two pictures; return the answer."""
     from ...scene.changes import difference
     from ..run import execute
 
-    folder = Path(tempfile.gettempdir())
-    before = difference.mark(folder / "before.blend")
     pictures: dict[str, Any] = {}
     if request["pictures"]:
         if _is_quick_to_draw(before.totals):
@@ -119,7 +144,7 @@ def run(request: Request, warnings: list[str]) -> dict[str, Any]:
     except BridgeError as error:
         return _failed(error, warnings, time.perf_counter() - began)
     seconds = round(time.perf_counter() - began, 4)
-    after = difference.mark(folder / "after.blend")
+    after = marked("after")
     if pictures and _is_quick_to_draw(after.totals):
         pictures["after"] = _picture()
     return {
@@ -220,27 +245,7 @@ def _warm_up() -> None:
         pictures=True,
     )
     _set_limits(request)
-    run(request, [])
-
-
-def _open(request: Request) -> list[str]:
-    """Open the copy of the user's scene; return a warning for each missing part."""
-    import bpy
-
-    _set_limits(request)
-    # A copy that will be saved keeps its windows.
-    bpy.ops.wm.open_mainfile(filepath=request["scene"], load_ui="save" in request, use_scripts=False)
-    warnings = []
-    for name, file in request["pixels"].items():
-        image = bpy.data.images.get(name)
-        numbers = array("f")
-        numbers.frombytes(Path(file).read_bytes())
-        if image is not None and len(image.pixels) == len(numbers):
-            image.pixels.foreach_set(numbers)
-            image.update()
-        else:
-            warnings.append(f"unsaved painting on {name!r} is not part of the rehearsal")
-    return warnings
+    run(request, [], marked("before"))
 
 
 def _save(how: Save) -> None:

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...base.errors import BridgeError, ExternalServiceError
+from ...base.errors import BridgeError, Cancelled, ExternalServiceError
 from ...base.process import threads
 from .. import confinement as supervisors
 from ..confinement import Spec, Supervisor
@@ -23,13 +23,22 @@ from ..confinement.means import Means, ZygoteMeans
 from ..confinement.probe import EVERYTHING
 from .process import ChildFailed, Process
 from .program import Program
-from .protocol import Garbled, Request, check_ready, check_zygote
+from .protocol import Garbled, Request, SceneCopy, check_opened, check_ready, check_zygote
 
-__all__ = ("Child", "ChildFailed", "Needs", "Pool", "Zygote", "current", "last_failure", "shutdown")
+__all__ = (
+    "Child",
+    "ChildFailed",
+    "Needs",
+    "Pool",
+    "Zygote",
+    "current",
+    "last_failure",
+    "shutdown",
+)
 
 _log = logging.getLogger(__name__)
 
-_READY_S = 30.0
+_READY_S, _POLL_S = 30.0, 0.1
 #: How many children wait: a forked one is ready soon, one that starts alone is not.
 _WAITING_COPIES, _WAITING = 1, 2
 
@@ -123,28 +132,61 @@ class Child(Process):
         self, supervisor: Supervisor, needs: Needs, *, warm_up: bool, by: Means | None = None
     ) -> None:
         self.needs, self.is_copy, self._ready = needs, by is not None, False
+        #: A thread holds it while it waits for a message of the child.
+        self._exchange = threading.Lock()
+        self._asked = False
         super().__init__(supervisor, lambda folder: _spec(supervisor, needs, folder, warm_up=warm_up), by)
 
     def ready(self, cancelled: Callable[[], bool] = lambda: False) -> None:
-        """Wait until the child is ready for its script. Raises ChildFailed if it does not get ready."""
-        if self._ready:
-            return
-        try:
-            in_force = check_ready(self.receive(_READY_S, cancelled))
-        except Garbled as error:
-            raise ChildFailed(str(error)) from None
-        if set(in_force) != set(EVERYTHING):
-            raise ChildFailed(f"the confinement does not hold: only {', '.join(in_force)} is refused")
-        self._ready = True
+        """Wait until the child is ready for a message. Raises ChildFailed if it does not get ready, Cancelled."""
+        with self._alone(cancelled):
+            if self._ready:
+                return
+            try:
+                in_force = check_ready(self.receive(_READY_S, cancelled))
+            except Garbled as error:
+                raise ChildFailed(str(error)) from None
+            if set(in_force) != set(EVERYTHING):
+                raise ChildFailed(f"the confinement does not hold: only {', '.join(in_force)} is refused")
+            self._ready = True
+
+    def open_ahead(self, copy: Path, seconds: float) -> None:
+        """Have the child open a copy of the scene, unless it has its script. Raises ChildFailed, Garbled.
+
+        The file moves to the child's folder. The child may open another copy later. If its script then comes with a
+        copy of the same scene, it opens nothing.
+        """
+        with self._alone():
+            if not self._asked:
+                own = copy.replace(self.folder / copy.name)
+                check_opened(self._answer_to(SceneCopy(scene=str(own), pixels={}), seconds))
 
     def ask(self, request: Request, seconds: float, cancelled: Callable[[], bool]) -> bytes:
-        """Send the child its script and return the answer. Raises ChildFailed if there is none."""
-        self._supervisor.limit_time(self.handle, seconds)
+        """Send the child its script and return the answer. Raises ChildFailed if there is none, Cancelled."""
+        with self._alone(cancelled):
+            self._asked = True
+            self._supervisor.limit_time(self.handle, seconds)
+            return self._answer_to(request, seconds + 5.0, cancelled)
+
+    @contextmanager
+    def _alone(self, cancelled: Callable[[], bool] = lambda: False) -> Iterator[None]:
+        """Exchange messages with the child while no other thread does. Raises Cancelled."""
+        while not self._exchange.acquire(timeout=_POLL_S):
+            if cancelled():
+                raise Cancelled("The rehearsal was cancelled.")
         try:
-            self._supervisor.send(self.handle, json.dumps(request).encode())
+            yield
+        finally:
+            self._exchange.release()
+
+    def _answer_to(
+        self, message: SceneCopy, seconds: float, cancelled: Callable[[], bool] = lambda: False
+    ) -> bytes:
+        try:
+            self._supervisor.send(self.handle, json.dumps(message).encode())
         except OSError:
             raise ChildFailed(self.what_became_of_it()) from None
-        return self.receive(seconds + 5.0, cancelled)
+        return self.receive(seconds, cancelled)
 
 
 class Pool:
@@ -157,7 +199,8 @@ class Pool:
         self._slots = threading.BoundedSemaphore(at_once)
         self._lock = threading.Lock()
         self._waiting: list[Child] = []
-        self._closed = False
+        #: Whether it starts no more children.
+        self.closed = False
         #: A lock: a thread holds it while a zygote gets ready.
         self._copying = threading.Lock()
         self._zygote: Zygote | None = None
@@ -209,15 +252,32 @@ class Pool:
 
     def warm(self, needs: Needs) -> None:
         """Start children for the next rehearsals; returns when they start, or when the zygote is ready."""
-        if self._closed:
+        if self.closed:
             return
         copies = self._copies(needs, lambda: False)
         with self._lock:
-            if self._closed:
+            if self.closed:
                 return
             self._drop(lambda child: not (child.alive() and child.needs.serves(needs)))
             while len(self._waiting) < (_WAITING if copies is None else _WAITING_COPIES):
                 self._waiting.append(Child(self.supervisor, needs, warm_up=copies is None, by=copies))
+
+    def next_child(self, needs: Needs) -> Child | None:
+        """Return the child of the next rehearsal with these needs, when it is ready; None after `close`.
+
+        It goes on waiting, so a rehearsal may take it. Raises ChildFailed, ExternalServiceError.
+        """
+        self.warm(needs)
+        with self._lock:
+            child = self._waiting[0] if self._waiting else None
+        if child is not None:
+            child.ready()
+        return child
+
+    def drop(self, child: Child | None) -> None:
+        """End a child, unless a rehearsal has taken it."""
+        with self._lock:
+            self._drop(lambda one: one is child)
 
     def renew(self) -> None:
         """Discard the zygote and the waiting children, after a script misbehaved."""
@@ -229,7 +289,7 @@ class Pool:
     def close(self) -> None:
         """End the waiting children and the zygote."""
         with self._lock:
-            self._closed = True
+            self.closed = True
             self._drop()
         with self._copying:
             self._retire()
@@ -264,7 +324,7 @@ class Pool:
                     return None
                 self._zygote = Zygote(self.supervisor, needs, means)
             try:
-                return self._zygote.ready(lambda: self._closed or cancelled())
+                return self._zygote.ready(lambda: self.closed or cancelled())
             except ChildFailed as error:
                 _log.info("every rehearsal starts a Blender of its own: %s", error)
                 self._uncopied.append(needs.program)

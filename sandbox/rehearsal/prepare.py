@@ -20,6 +20,8 @@ __all__ = ("Prepared", "prepare", "prepare_file")
 _MB = 1024 * 1024
 #: The MB of a copy from which a Blender of its own rehearses it, with all processors.
 _LARGE_MB = 32
+#: The seconds for work besides the script, and more of them by size of the scene.
+_OVERHEAD_S, _OVERHEAD_S_PER_MB = 30.0, 0.1
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
@@ -37,6 +39,11 @@ class Prepared:
     #: Removes the copy of the scene, once: after the rehearsal, or when this object is gone (a client hung up). Does
     #: nothing for a file.
     release: Callable[[], object] = bool
+
+    @property
+    def seconds_to_open(self) -> float:
+        """The most seconds that a child has to open the copy and to compare it with another state."""
+        return _OVERHEAD_S + _OVERHEAD_S_PER_MB * self.copy.size / _MB
 
 
 def prepare() -> Prepared:
@@ -78,6 +85,7 @@ def _needs(copy: snapshot.Snapshot, sandbox: Sandbox) -> Needs:
         frozenset(copy.files),
         # In steps: if the scene grows a little, the waiting child still has enough memory.
         memory_mb=sandbox.blender_mem_mb * (1 + 8 * size_mb // sandbox.blender_mem_mb),
-        disk_mb=sandbox.disk_mb * (1 + 3 * size_mb // sandbox.disk_mb),
+        # The copies before and after the script, and one that is open before there is a script.
+        disk_mb=sandbox.disk_mb * (1 + 4 * size_mb // sandbox.disk_mb),
         large=size_mb >= _LARGE_MB,
     )

@@ -66,10 +66,12 @@ class Process:
 
     def what_became_of_it(self) -> str:
         """Return a sentence that says how the process ended, with the last text that it printed."""
-        _log.warning(
-            "A confined Blender failed. The end of its output:\n%s", self._supervisor.chatter(self.handle)
-        )
-        return f"the confined Blender {_ended(self.status())}{self._supervisor.last_words(self.handle)}"
+        status = self.status()
+        if status.reason != "stopped":  # by this Blender, which needs it no more
+            _log.warning(
+                "A confined Blender failed. The end of its output:\n%s", self._supervisor.chatter(self.handle)
+            )
+        return f"the confined Blender {_ended(status)}{self._supervisor.last_words(self.handle)}"
 
 
 def _ended(status: ProcessStatus) -> str:

@@ -29,7 +29,9 @@ __all__ = (
     "Garbled",
     "Request",
     "Save",
+    "SceneCopy",
     "check_answer",
+    "check_opened",
     "check_ready",
     "check_zygote",
     "png",
@@ -56,12 +58,17 @@ class Save(TypedDict):
     relative: bool
 
 
-class Request(TypedDict):
-    """The parent's only message."""
+class SceneCopy(TypedDict):
+    """A message of the parent: a copy of the scene, to open before there is a script for it."""
 
     scene: str
     #: Image name -> file with its pixels as 32-bit floats.
     pixels: dict[str, str]
+
+
+class Request(SceneCopy):
+    """The parent's last message: a script, and the copy of the scene for it."""
+
     script: str
     title: str
     level: str
@@ -177,6 +184,7 @@ _ANSWER = _object(
     },
 )
 _READY = _object({"ready": {"const": True}, "blender": _TEXT, "in_force": _list({"enum": list(EVERYTHING)})})
+_OPENED = _object({"opened": {"const": True}})
 _ZYGOTE = _object({"ready": {"type": "boolean"}}, {"why": _TEXT})
 
 
@@ -184,6 +192,11 @@ def check_ready(line: bytes) -> list[str]:
     """Return the confinement in force, from the child's message before the script. Raises Garbled."""
     found: list[str] = _checked(line, "ready")["in_force"]
     return found
+
+
+def check_opened(line: bytes) -> None:
+    """Check the child's answer to a copy without a script. Raises Garbled."""
+    _checked(line, "opened")
 
 
 def check_zygote(line: bytes) -> str:
@@ -256,6 +269,6 @@ def _refuse_constant(name: str) -> float:
 def _validator(what: str) -> Callable[[Any], Any]:
     import fastjsonschema
 
-    schemas = {"ready": _READY, "zygote": _ZYGOTE, "answer": _ANSWER}
+    schemas = {"ready": _READY, "opened": _OPENED, "zygote": _ZYGOTE, "answer": _ANSWER}
     found: Callable[[Any], Any] = fastjsonschema.compile(schemas[what])
     return found

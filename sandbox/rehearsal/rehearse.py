@@ -13,7 +13,7 @@ from ...base.errors import Breakout, BridgeError, ExternalServiceError, LimitExc
 from ...base.telemetry import tracing
 from ..confinement.process import LIMITS, ProcessStatus
 from ..run import gates
-from . import copies
+from . import ahead, copies
 from .pool import ChildFailed
 from .prepare import Prepared
 from .protocol import Answer, Garbled, Request, check_answer
@@ -23,9 +23,6 @@ __all__ = ("Rehearsed", "rehearse")
 
 #: The seconds that a script has in a rehearsal by default.
 TIME_LIMIT_S = 30.0
-#: The extra seconds to open and compare, by size of the scene.
-_OVERHEAD_S, _OVERHEAD_S_PER_MB = 30.0, 0.1
-_MB = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +54,7 @@ def rehearse(
     """
     begin, lost = time.perf_counter(), None
     copy, pool = prepared.copy, prepared.pool
-    seconds = _time_limit() + _OVERHEAD_S + _OVERHEAD_S_PER_MB * copy.size / _MB
+    seconds = _time_limit() + prepared.seconds_to_open
     try:
         request = _request(prepared, script, title, _level(script, level), pictures)
         with pool.failures_noted(), pool.child(prepared.needs, cancelled) as child:
@@ -76,7 +73,7 @@ def rehearse(
             if _was_unusual(answer):
                 pool.renew()
     finally:
-        prepared.release()
+        ahead.open_copy(prepared)
     confinement = Confinement(means=status.confinement.means, in_force=list(status.confinement.in_force))
     held = Held(confinement, copy.seconds, total, status.peak_memory_mb, copy.warnings)
     pool.failure = ""

@@ -27,6 +27,8 @@ from support.running import fork
 _SCRIPT = "import bpy\nbpy.ops.mesh.primitive_cube_add(location=(3, 0, 0))\nresult = len(bpy.data.objects)"
 _COLD, _MANY, _ROUNDS = 5, 30, 5
 _CLIENTS = 4
+#: Less than an assistant needs to read a report and to write a script.
+_PAUSE_S = 5.0
 #: The large scene: objects, and vertices of all their meshes together.
 _OBJECTS, _VERTICES = 10_000, 2_000_000
 
@@ -50,10 +52,17 @@ def rows() -> Iterator[Row]:
             yield Row(name, taken, "s", target, _against(taken, base))
         _large_scene()
         base = _plain(Path(folder))
-        large = [_stood_still_and_all() for _ in range(3)]
-        taken = statistics.median(whole for _, whole in large)
-        yield Row("10,000 objects, 2 million vertices, p50", taken, "s", "≤ 2", _against(taken, base))
-        still = 1000 * max(stood for stood, _ in large)
+        in_a_row = [_stood_still_and_all() for _ in range(3)]
+        after_pauses = [_after_a_pause(changed=False) for _ in range(3)]
+        of_another = [_after_a_pause(changed=True) for _ in range(3)]
+        for name, large, target in (
+            ("10,000 objects, 2 million vertices, after a pause, p50", after_pauses, "≤ 2"),
+            ("the same, back to back, p50", in_a_row, ""),
+            ("the same, after the user has changed the scene, p50", of_another, ""),
+        ):
+            taken = statistics.median(whole for _, whole in large)
+            yield Row(name, taken, "s", target, _against(taken, base))
+        still = 1000 * max(stood for stood, _ in (*in_a_row, *after_pauses, *of_another))
         yield Row("of that the window stood still, at most", still, "ms", "≤ 100")
 
 
@@ -86,6 +95,15 @@ def _stood_still_and_all() -> tuple[float, float]:
     taken = time.perf_counter() - begin
     assert report["outcome"] == "success", report["message"]
     return prepared.copy.seconds, taken
+
+
+def _after_a_pause(*, changed: bool) -> tuple[float, float]:
+    """The assistant has thought for some seconds: meanwhile a confined Blender has opened the scene as it was."""
+    time.sleep(_PAUSE_S)
+    if changed:
+        bpy.data.objects[-1].location.z += 1
+        bpy.context.view_layer.update()
+    return _stood_still_and_all()
 
 
 def _at_once() -> float:

@@ -78,7 +78,7 @@ def both_kinds(request: pytest.FixtureRequest) -> None:
 @pytest.fixture
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rehearse, "TIME_LIMIT_S", 0.7)
-    monkeypatch.setattr(rehearse, "_OVERHEAD_S", 0.7)
+    monkeypatch.setattr(prepare, "_OVERHEAD_S", 0.7)
 
 
 def _rejected(script: str) -> str:

@@ -21,6 +21,8 @@ from bl_ext.user_default.mcp_bridge.approvals.store import Store
 from bl_ext.user_default.mcp_bridge.base import journal
 from bl_ext.user_default.mcp_bridge.sandbox import confinement
 from bl_ext.user_default.mcp_bridge.sandbox.confinement.supervisor import Unconfined
+from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import prepare, snapshot
+from bl_ext.user_default.mcp_bridge.sandbox.rehearsal.pool import Child
 from bl_ext.user_default.mcp_bridge.sandbox.run import execute
 from bl_ext.user_default.mcp_bridge.scene import events
 from bl_ext.user_default.mcp_bridge.server import bridge
@@ -316,6 +318,44 @@ def test_where_every_script_has_to_be_rehearsed_none_runs_without_confinement(
     ):
         tools("execute_blender_code", code="result = 1")
     assert [entry.state for entry in queue.entries()] == ["rejected"]
+
+
+def test_a_large_scene_is_opened_for_the_next_rehearsal_after_each_run(
+    tools: Tools, queue: ApprovalQueue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next rehearsal need not open it: the script reads the path of an earlier copy, with the same scene."""
+    copied: list[str] = []
+    opened: list[str] = []
+    take, open_ahead = snapshot.take, Child.open_ahead
+
+    def noted_copy(folder: Path) -> snapshot.Snapshot:
+        found = take(folder)
+        copied.append(found.path.name)
+        return found
+
+    def noted(self: Child, copy: Path, seconds: float) -> None:
+        open_ahead(self, copy, seconds)
+        opened.append(copy.name)
+
+    monkeypatch.setenv("BLENDER_MCP_REHEARSE", "always")
+    monkeypatch.setenv("BLENDER_MCP_CONFIRM", "auto")
+    monkeypatch.setattr(prepare, "_LARGE_MB", 0)
+    monkeypatch.setattr(snapshot, "take", noted_copy)
+    monkeypatch.setattr(Child, "open_ahead", noted)
+    script = "import bpy\nbpy.ops.mesh.primitive_cube_add()\nresult = bpy.data.filepath.split('/')[-1]"
+    after_the_last_run = ""
+    for number in (1, 2, 3):
+        assert tools("execute_blender_code", code=script)["status"] == "success"
+        report = queue.entries()[0].record.sandbox_result
+        assert report
+        assert report["result"] == (after_the_last_run or copied[0])
+        pumped(lambda: opened[-1:] == copied[-1:])
+        assert len(copied) == 2 * number == 2 * len(bpy.data.objects)
+        after_the_last_run = copied[-1]
+    monkeypatch.setenv("BLENDER_MCP_REHEARSE", "never")
+    assert tools("execute_blender_code", code=script)["status"] == "success"
+    assert tools("get_scene_info")
+    assert len(copied) == 6, "a script that was not rehearsed has the scene copied"
 
 
 def test_a_setting_that_asks_nobody_still_asks_about_an_injected_script(

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Has a confined Blender open a large scene while the assistant thinks, before the next rehearsal needs it.
+
+A rehearsal opens nothing if its copy is of the same scene, which the child finds out. So a copy that is out of date
+costs time and no truth: the child then opens the new one.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+
+from ...base import main_thread
+from ...base.errors import BridgeError
+from ...base.process import threads
+from ...base.process.resident_memory import available_bytes
+from .pool import Needs, Pool
+from .prepare import Prepared, prepare
+from .protocol import Garbled
+
+__all__ = ("after_run", "open_copy")
+
+_log = logging.getLogger(__name__)
+
+_MB = 1024 * 1024
+
+#: The longest that the window may stand still for a copy that no rehearsal needs yet, in seconds.
+_MOST_STILL_S = 0.1
+
+_lock = threading.Lock()
+#: The newest copy that no child has opened yet.
+_newest: Prepared | None = None
+#: If the scene of the last rehearsal was large: its pool, and how long the window stood still for the copy.
+_last: tuple[Pool, float] | None = None
+
+
+def after_run() -> None:
+    """Have the scene as a script has left it opened, if the scene of the last rehearsal was large. Never waits."""
+    if _last is not None and not _last[0].closed and _last[1] <= _MOST_STILL_S:
+        main_thread.run(_copy, changes=False, label="the copy for the next rehearsal")
+
+
+def open_copy(prepared: Prepared) -> None:
+    """Have a child open this copy if its scene is large, and release the copy. Never waits."""
+    global _last, _newest
+    if not _is_worth_it(prepared):
+        _last = None
+        prepared.release()
+        return
+    with _lock:
+        former, _newest = _newest, prepared
+    _last = prepared.pool, prepared.copy.seconds
+    if former is not None:
+        former.release()
+    threads.start(_open_newest, prepared.pool, prepared.needs, name="next rehearsal")
+
+
+def _copy() -> None:
+    try:
+        open_copy(prepare())
+    except BridgeError as error:
+        _log.info("the scene is not opened for the next rehearsal: %s", error)
+
+
+def _is_worth_it(prepared: Prepared) -> bool:
+    """Return whether opening the scene takes long, a later rehearsal can use it, and there is memory for it."""
+    needs = prepared.needs
+    return (
+        needs.large
+        and prepared.save is None
+        and not prepared.copy.pixels
+        and available_bytes() > needs.memory_mb * _MB
+    )
+
+
+def _open_newest(pool: Pool, needs: Needs) -> None:
+    """Have the next child open the newest copy, unless another thread does it; release the copy."""
+    global _newest
+    try:
+        child = pool.next_child(needs)
+    except BridgeError as error:
+        _log.info("no child opens the scene for the next rehearsal: %s", error)
+        child = None
+    with _lock:
+        newest, _newest = _newest, None
+    if newest is None:
+        return
+    try:
+        if child is not None:
+            child.open_ahead(newest.copy.path, newest.seconds_to_open)
+    except (BridgeError, Garbled, OSError) as error:
+        _log.info("the scene is not opened for the next rehearsal: %s", error)
+        pool.drop(child)
+    finally:
+        newest.release()
