@@ -18,7 +18,7 @@ from . import queue
 from .caller import Caller, on_main_thread
 from .request import Entry, SceneChanged, new_id
 from .steps.agreement import get_approval
-from .steps.check import check
+from .steps.check import check, compile_early
 from .steps.live_run import run_live
 from .steps.rehearsal import rehearse_and_ask
 from .submit import PENDING
@@ -39,6 +39,7 @@ async def run(context: Caller, entry: Entry, *, wait_seconds: float) -> dict[str
             entry = await check(entry)
     else:
         entry = requests.store_validation(entry.id, {})
+        await compile_early(entry)
     while True:
         if entry.asks != "nobody":
             entry = await get_approval(context, entry)

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Mapping
 from typing import Any
 
 from ...base import main_thread
+from ...base.errors import BridgeError
 from ...sandbox.facts.policy import policy
-from ...sandbox.language.compile import ScriptRefused
+from ...sandbox.language.compile import ScriptRefused, compile_script
 from ...sandbox.reference import rna
 from ...sandbox.run import gates
 from ...sandbox.run.validate import ValidationResult, validate
@@ -17,7 +19,7 @@ from .. import queue
 from ..extract import extract
 from ..request import Entry
 
-__all__ = ("check", "script_of", "validation")
+__all__ = ("check", "compile_early", "script_of", "validation")
 
 
 def script_of(entry: Entry, answer: str | Mapping[str, Any]) -> Entry:
@@ -36,6 +38,16 @@ async def check(entry: Entry) -> Entry:
     if not found.is_valid:
         raise ScriptRefused(found.errors)
     return entry
+
+
+async def compile_early(entry: Entry) -> None:
+    """Compile the script of a request that is not validated, so that Blender's window does not wait for it.
+
+    The run finds it compiled, or compiles it again and reports what is wrong.
+    """
+    with contextlib.suppress(BridgeError):
+        if gates.check(entry.script, entry.request.level) != "arithmetic":
+            await asyncio.to_thread(compile_script, entry.script)
 
 
 async def validation(script: str, level: str | None = None) -> ValidationResult | None:

@@ -14,16 +14,21 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
 import bpy
+from bl_ext.user_default.mcp_bridge.sandbox.blender.host import Running
+from bl_ext.user_default.mcp_bridge.sandbox.guard.measured import Measured
+from bl_ext.user_default.mcp_bridge.sandbox.language.compile import compile_script
+from bl_ext.user_default.mcp_bridge.sandbox.run import execute
 
 import extension
 from blenders import BUILD, CACHE, MATRIX, ROOT
 from support.bench import Row, percentile
+from support.running import fork
 from support.sandboxing import real_scripts
 from support.sandboxing.real_scripts import Compared, Script
 
@@ -31,6 +36,7 @@ _RESULT: Final = BUILD / "real_scripts.json"
 _PART: Final = "MCP_BRIDGE_REAL_PART"
 """Environment variable for the second process: where it writes its results."""
 _SLOW_S: Final = 0.03
+_TIMES: Final = 4
 
 
 def rows() -> Iterator[Row]:
@@ -54,6 +60,8 @@ def rows() -> Iterator[Row]:
     _write(_RESULT, results)
     _print(results)
     yield from _figures(results)
+    same = {each.id for each in results if each.outcome == "same" and each.scope == "inside"}
+    yield from _around([each for each in here if each.id in same])
 
 
 def _begin(version: str, path: Path) -> tuple[subprocess.Popen[bytes], Path]:
@@ -111,6 +119,45 @@ def _figures(results: list[Compared]) -> Iterator[Row]:
         yield Row(f"cost, {about}, geometric mean", statistics.geometric_mean(ratios), "× exec", "≤ 1.5")
         yield Row(f"cost, {about}, p90", percentile(ratios, 0.9), "× exec", "≤ 2.5")
         yield Row(f"cost, {about}, worst", ratios[-1], "× exec", "≤ 5")
+
+
+def _around(listed: Collection[Script]) -> Iterator[Row]:
+    """What a run costs besides its script: compiling, undo steps, snapshot, clean-up, journal."""
+    if not listed:
+        return
+    nothing = sum(fork.run(_besides, "result = 1"))
+    found = [fork.run(_besides, each.code, timeout=600.0) for each in listed]
+    p50 = percentile([*map(sum, found)], 0.5)
+    ratio = f"{p50 / nothing:.1f} × a run of nothing"
+    yield Row(f"a run besides {len(found)} real scripts, p50", 1000 * p50, "ms", "≤ 3", ratio)
+    yield Row("of that compiling, p50", 1000 * percentile([compiling for compiling, _ in found], 0.5), "ms")
+
+
+def _besides(code: str) -> tuple[float, float]:
+    """Return the seconds of processor time for compiling a script, and for its run besides the script itself."""
+    inside: list[float] = []
+    enter, leave = Running.__enter__, Running.__exit__
+
+    def entered(self: Running) -> None:
+        enter(self)
+        inside.append(-time.process_time())
+
+    def left(self: Running, *failure: Any) -> None:
+        inside[-1] += time.process_time()
+        leave(self, *failure)
+
+    Running.__enter__, Running.__exit__ = entered, left  # type: ignore[method-assign]
+    compiling, taken = [], []
+    for number in range(_TIMES):
+        bpy.ops.wm.read_homefile(use_factory_startup=True)
+        text = f"{code}\n# {number}"  # the last texts are kept compiled
+        began = time.process_time()
+        compile_script(text)
+        compiled = time.process_time()
+        execute.run(text, request_id="real", requester="bench", rehearsed=True, growth=Measured())
+        taken.append(time.process_time() - compiled - inside.pop())
+        compiling.append(compiled - began)
+    return min(compiling), min(taken)
 
 
 def summary(path: Path = _RESULT) -> list[dict[str, Any]]:

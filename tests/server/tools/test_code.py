@@ -14,6 +14,7 @@ import pytest
 from bl_ext.user_default.mcp_bridge import approvals
 from bl_ext.user_default.mcp_bridge.approvals.store import Store
 from bl_ext.user_default.mcp_bridge.base.errors import InvalidParamsError
+from bl_ext.user_default.mcp_bridge.sandbox.language import compile as compiler
 from bl_ext.user_default.mcp_bridge.sandbox.run import execute
 from bl_ext.user_default.mcp_bridge.server.protocol.messages.content import ToolResult
 from bl_ext.user_default.mcp_bridge.server.tools import code
@@ -57,6 +58,25 @@ def test_a_script_runs_and_gives_result_and_output() -> None:
     assert result.structured == {"status": "success", "result": "Cube", "stdout": "hi\n"}
     assert not result.is_error
     assert "Cube" in bpy.data.objects
+
+
+@pytest.mark.parametrize("script", ["result = 6 * 7", "result = (", "result = __import__('os')"])
+def test_the_window_does_not_wait_for_the_compiler(script: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: list[threading.Thread] = []
+    rewritten = compiler._rewritten
+
+    def noted(*arguments: Any) -> Any:
+        threads.append(threading.current_thread())
+        return rewritten(*arguments)
+
+    compiler._kept.cache_clear()
+    monkeypatch.setattr(compiler, "_rewritten", noted)
+    found = _execute(script)
+    assert threads[0] is not threading.main_thread()
+    if found.is_error:  # the run finds the mistake itself, and reports it
+        assert found.structured["errors"]
+    else:
+        assert (len(threads), found.structured["result"]) == (1, 42)
 
 
 def test_the_scripts_own_error_is_told_with_its_line_and_the_scene_is_as_before() -> None:
