@@ -27,7 +27,7 @@ from ..base.telemetry import logs
 from ..files import client_files
 from ..sandbox import confinement
 from ..sandbox.rehearsal import pool
-from ..sandbox.run import undo
+from ..sandbox.run import early, undo
 from ..scene import events
 from . import libraries, telemetry
 from .clients import discovery
@@ -132,6 +132,7 @@ def _start(chosen: Settings) -> Bridge:
     _announce(bridge)
     for handlers, function in _handlers():
         handlers.append(function)
+    early.load()
     return bridge
 
 
