@@ -25,9 +25,9 @@ from ..base.errors import BridgeError, SettingsError
 from ..base.process.other_processes import process_lives
 from ..base.telemetry import logs
 from ..files import client_files
-from ..sandbox import confinement
+from ..sandbox import confinement, early
 from ..sandbox.rehearsal import pool
-from ..sandbox.run import early, undo
+from ..sandbox.run import undo
 from ..scene import events
 from . import libraries, telemetry
 from .clients import discovery

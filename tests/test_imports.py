@@ -47,6 +47,10 @@ ARROWS: dict[str, set[str]] = {
         *("sandbox.growth", "sandbox.reference", "sandbox.facts"),
     },
     "sandbox.execute": {"sandbox.run"},
+    "sandbox.early": {
+        *("sandbox.run", "sandbox.language", "sandbox.guard", "sandbox.blender", "sandbox.lifetime"),
+        *("sandbox.growth", "sandbox.facts"),
+    },
     "sandbox.rehearsal": {"sandbox.run", "sandbox.confinement", "sandbox.language.analysis.reached", *_SEAM},
 }
 """The rooms of the sandbox: each may import from these rooms and modules of it, and from the floors below."""

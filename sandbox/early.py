@@ -6,8 +6,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from ...base import main_thread
-from ...base.errors import BridgeError
+from ..base import main_thread
+from ..base.errors import BridgeError
 
 __all__ = ("load",)
 
@@ -32,35 +32,36 @@ def _step() -> None:
 
 
 def _growth() -> None:
-    from ..growth import geometry  # noqa: F401
+    from .growth import geometry  # noqa: F401
 
 
 def _blender() -> None:
-    from ..blender import host  # noqa: F401
-    from ..blender.operators import python_operators  # noqa: F401
+    from .blender import host  # noqa: F401
+    from .blender.operators import python_operators  # noqa: F401
 
 
 def _structs() -> None:
-    from ..lifetime import parts
+    from .lifetime import parts
 
     parts.prepare()
 
 
 def _surroundings() -> None:
-    from . import dry, undo  # noqa: F401
-    from .cleanup import Snapshot
+    from .run import dry, undo, watchdog  # noqa: F401
+    from .run.cleanup import Snapshot
 
     Snapshot()
 
 
 def _namespace() -> None:
-    from ..facts.policy import policy
-    from ..guard.meter import Limits
-    from ..language.compile import compile_script
-    from .execute import prepare
-    from .watchdog import Watchdog
+    from .blender.host import BlenderHost
+    from .facts.policy import policy
+    from .guard.meter import Meter
+    from .language.compile import compile_script
+    from .run.namespace import build_namespace
 
-    prepare(compile_script("import bpy"), policy("blender"), Watchdog(Limits()))
+    rules, meter = policy("blender"), Meter()
+    build_namespace(compile_script("import bpy"), rules, BlenderHost(rules, meter), meter)
 
 
 #: The steps that are not done yet, each of which takes less than 50 ms.

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from bl_ext.user_default.mcp_bridge.base import main_thread
 from bl_ext.user_default.mcp_bridge.base.errors import SettingsError
-from bl_ext.user_default.mcp_bridge.sandbox.run import early
+from bl_ext.user_default.mcp_bridge.sandbox import early
 
 from support.running import blender
 from support.running.ports import free_port
@@ -17,7 +17,7 @@ from support.running.ports import free_port
 _FIRST_SCRIPT = """
 import json, sys, time
 from bl_ext.user_default.mcp_bridge.base import main_thread
-from bl_ext.user_default.mcp_bridge.sandbox.run import early
+from bl_ext.user_default.mcp_bridge.sandbox import early
 from bl_ext.user_default.mcp_bridge.server import bridge
 
 took = []
