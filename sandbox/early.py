@@ -7,7 +7,6 @@ import logging
 from collections.abc import Callable
 
 from ..base import main_thread
-from ..base.errors import BridgeError
 
 __all__ = ("load",)
 
@@ -24,8 +23,8 @@ def _step() -> None:
     if _waiting:
         try:
             _waiting[0]()
-        except BridgeError as error:  # such as invalid settings, which the first script reports
-            _log.info("the first script has to load what it needs: %s", error)
+        except Exception:  # such as invalid settings, which the first script reports
+            _log.warning("the first script has to load what it needs", exc_info=True)
             return
         del _waiting[0]
         load()

@@ -170,7 +170,7 @@ class Running:
             self._kill("out of memory")
         elif used.threads > _MOST_THREADS:
             self._kill("too many threads")
-        elif now > self._next_disk and self.deadline is not None:
+        elif now > self._next_disk:
             self._next_disk = now + _DISK_EVERY_S
             most, workdir = self.spec.disk_mb * _MB, self.spec.workdir
             if disk_bytes(workdir, most) + deleted_bytes(pid, workdir) > most:

@@ -1,21 +1,22 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Has a confined Blender open a large scene while the assistant thinks, before the next rehearsal needs it.
 
-A rehearsal opens nothing if its copy is of the same scene, which the child finds out. So a copy that is out of date
-costs time and no truth: the child then opens the new one.
+A rehearsal opens nothing if its own copy is of the same scene, which the child finds out. If the scene has changed,
+that child ends, and another one opens the new copy: a child never opens two scenes. So an old copy costs time only.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
+from functools import partial
 
 from ...base import main_thread
 from ...base.errors import BridgeError
 from ...base.process import threads
 from ...base.process.resident_memory import available_bytes
 from .pool import Needs, Pool
-from .prepare import Prepared, prepare
+from .prepare import Prepared, prepare_for
 from .protocol import Garbled
 
 __all__ = ("after_run", "open_copy")
@@ -36,8 +37,9 @@ _last: tuple[Pool, float] | None = None
 
 def after_run() -> None:
     """Have the scene as a script has left it opened, if the scene of the last rehearsal was large. Never waits."""
-    if _last is not None and not _last[0].closed and _last[1] <= _MOST_STILL_S:
-        main_thread.run(_copy, changes=False, label="the copy for the next rehearsal")
+    last = _last
+    if last is not None and not last[0].closed and last[1] <= _MOST_STILL_S:
+        main_thread.run(partial(_copy, last[0]), changes=False, label="the copy for the next rehearsal")
 
 
 def open_copy(prepared: Prepared) -> None:
@@ -55,9 +57,9 @@ def open_copy(prepared: Prepared) -> None:
     threads.start(_open_newest, prepared.pool, prepared.needs, name="next rehearsal")
 
 
-def _copy() -> None:
+def _copy(pool: Pool) -> None:
     try:
-        open_copy(prepare())
+        open_copy(prepare_for(pool))
     except BridgeError as error:
         _log.info("the scene is not opened for the next rehearsal: %s", error)
 
@@ -76,18 +78,19 @@ def _is_worth_it(prepared: Prepared) -> bool:
 def _open_newest(pool: Pool, needs: Needs) -> None:
     """Have the next child open the newest copy, unless another thread does it; release the copy."""
     global _newest
+    child = None
     try:
         child = pool.next_child(needs)
     except BridgeError as error:
         _log.info("no child opens the scene for the next rehearsal: %s", error)
-        child = None
-    with _lock:
-        newest, _newest = _newest, None
+    finally:
+        with _lock:
+            newest, _newest = _newest, None
     if newest is None:
         return
     try:
-        if child is not None:
-            child.open_ahead(newest.copy.path, newest.seconds_to_open)
+        if child is not None and newest.pool is pool and child.needs.serves(newest.needs):
+            child.open_ahead(newest.copy, newest.seconds_besides_script)
     except (BridgeError, Garbled, OSError) as error:
         _log.info("the scene is not opened for the next rehearsal: %s", error)
         pool.drop(child)

@@ -72,11 +72,12 @@ def main(facts: dict[str, Any], say: answering.Say) -> None:
         if "script" in message:
             say({**_answer(message, scene), "in_force": held})
             break
-        if scene is not None:
-            scene.remove()
-        with Armed(_keep_on, trusted=(open_ahead,)):
-            scene = open_ahead(message)
-        say({"opened": True})
+        if "open" in message:
+            with Armed(_keep_on, trusted=(open_ahead,)):
+                scene = open_ahead(Path(message["open"]))
+            say({"done": scene is not None})
+        else:
+            say({"done": scene is not None and scene.is_same(Path(message["compare"]))})
     os._exit(0)
 
 
@@ -96,14 +97,12 @@ def _next_line(scene: OpenScene | None) -> bytes:
 
 
 def rehearse(request: Request, scene: OpenScene | None = None) -> dict[str, Any]:
-    """Open the copy, unless `scene` is the same; run the script in it, and return the answer."""
+    """Open the copy, unless `scene` is open; run the script in it, and return the answer."""
     begin = time.perf_counter()
     _set_limits(request)
     try:
-        if scene is not None and scene.is_same(request):
-            warnings = []
-        else:  # a copy that will be saved keeps its windows
-            scene, warnings = None, open_copy(request, load_ui="save" in request)
+        # a copy that will be saved keeps its windows
+        warnings = [] if scene else open_copy(request["scene"], request["pixels"], load_ui="save" in request)
     except RuntimeError as error:
         cannot = ExternalServiceError(f"Blender could not open the file: {str(error).strip()}")
         answer, opened = _failed(cannot, [], 0.0), time.perf_counter()
@@ -126,7 +125,8 @@ def run(request: Request, warnings: list[str], before: Mark) -> dict[str, Any]:
             pictures["before"] = _picture()
         else:
             warnings = [*warnings, _NO_PICTURES.format(**before.totals)]
-    growth, resident, reached = Measured(rehearses=True), resident_bytes(), Reached()
+    growth, reached = Measured(rehearses=True), Reached()
+    resident, peak = resident_bytes(), peak_bytes()
     began = time.perf_counter()
     try:
         done = execute.run(
@@ -138,7 +138,7 @@ def run(request: Request, warnings: list[str], before: Mark) -> dict[str, Any]:
             growth=growth,
             reached=reached,
         )
-        _check_memory(request, growth, resident)
+        _check_memory(request, growth, resident, peak)
         if "save" in request:
             _save(request["save"])
     except BridgeError as error:
@@ -160,13 +160,14 @@ def run(request: Request, warnings: list[str], before: Mark) -> dict[str, Any]:
     }
 
 
-def _check_memory(request: Request, growth: Measured, resident_before: int) -> None:
+def _check_memory(request: Request, growth: Measured, resident: int, peak: int) -> None:
     """Refuse a script that an estimate would not allow, if it takes more memory than scripts may in the open scene.
 
-    Raises LimitExceeded.
+    resident, peak: the memory of this process before the script, and the most until then. Raises LimitExceeded.
     """
     if growth.estimates and sys.platform != "win32":  # on Windows the parent's limit decides
-        used, limit = _peak_memory_mb() - resident_before / 2**20, request["live_memory_limit_mb"]
+        most = peak_bytes() if peak_bytes() > peak else resident_bytes()
+        used, limit = (most - resident) / 2**20, request["live_memory_limit_mb"]
         if used > limit:
             raise LimitExceeded(
                 f"what it makes takes {used:,.0f} MiB of memory, more than the {limit:,} MiB that a script may use",

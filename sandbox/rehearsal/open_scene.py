@@ -8,12 +8,10 @@ import os
 import tempfile
 import threading
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-from .protocol import Request, SceneCopy
 
 if TYPE_CHECKING:
     from ...scene.changes.difference import Mark
@@ -28,25 +26,20 @@ class OpenScene:
     path: Path
     before: Mark
 
-    def is_same(self, request: Request) -> bool:
-        """Return whether the request's copy is of the same scene: with it, nothing needs to be opened."""
+    def is_same(self, copy: Path) -> bool:
+        """Return whether another copy is of the same scene."""
         from ...scene.fingerprint import saved_file
 
-        if request["pixels"] or "save" in request:
-            return False
-        return saved_file.same_scenes(self.path, Path(request["scene"]))
-
-    def remove(self) -> None:
-        """Remove the files."""
-        self.path.unlink()
-        self.before.path.unlink()
+        return saved_file.same_scenes(self.path, copy)
 
     @contextlib.contextmanager
     def kept_for(self, seconds: float) -> Iterator[None]:
         """End this Blender after `seconds` in this context, so that the scene does not take memory for good."""
 
         def end() -> None:
-            self.remove()
+            for path in (self.path, self.before.path):
+                with contextlib.suppress(OSError):  # the parent removes the folder later
+                    path.unlink()
             os._exit(0)
 
         timer = threading.Timer(seconds, end)
@@ -58,21 +51,25 @@ class OpenScene:
             timer.join()
 
 
-def open_ahead(copy: SceneCopy) -> OpenScene | None:
-    """Open a copy before there is a script for it; None if that cannot be done."""
-    with contextlib.suppress(RuntimeError):
-        if not open_copy(copy, load_ui=False):
-            return OpenScene(Path(copy["scene"]), marked("before"))
-    return None
+def open_ahead(copy: Path) -> OpenScene | None:
+    """Open a copy before there is a script for it; None if Blender cannot."""
+    try:
+        open_copy(str(copy), {}, load_ui=False)
+    except RuntimeError:
+        return None
+    return OpenScene(copy, marked("before"))
 
 
-def open_copy(copy: SceneCopy, *, load_ui: bool) -> list[str]:
-    """Open the copy; return a warning for each missing part. Raises RuntimeError if Blender cannot."""
+def open_copy(copy: str, pixels: Mapping[str, str], *, load_ui: bool) -> list[str]:
+    """Open a copy, and put unsaved painting into its images: image name -> file of 32-bit floats.
+
+    Returns a warning for each image that could not be painted. Raises RuntimeError if Blender cannot open the copy.
+    """
     import bpy
 
-    bpy.ops.wm.open_mainfile(filepath=copy["scene"], load_ui=load_ui, use_scripts=False)
+    bpy.ops.wm.open_mainfile(filepath=copy, load_ui=load_ui, use_scripts=False)
     warnings = []
-    for name, file in copy["pixels"].items():
+    for name, file in pixels.items():
         image = bpy.data.images.get(name)
         numbers = array("f")
         numbers.frombytes(Path(file).read_bytes())

@@ -10,10 +10,11 @@ from __future__ import annotations
 import json
 import logging
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from ...base.errors import BridgeError, Cancelled, ExternalServiceError
 from ...base.process import threads
@@ -23,7 +24,8 @@ from ..confinement.means import Means, ZygoteMeans
 from ..confinement.probe import EVERYTHING
 from .process import ChildFailed, Process
 from .program import Program
-from .protocol import Garbled, Request, SceneCopy, check_opened, check_ready, check_zygote
+from .protocol import Comparison, Garbled, Opening, Request, check_done, check_ready, check_zygote
+from .snapshot import Snapshot
 
 __all__ = (
     "Child",
@@ -125,6 +127,22 @@ class Zygote(Process):
         self._means.retire()
 
 
+_OnDisk = frozenset[tuple[Path, int, int]]
+
+
+def _as_on_disk(files: Iterable[Path]) -> _OnDisk:
+    """Return each file with the time of its last change, in nanoseconds, and its size; 0 and 0 for a missing one."""
+    found = []
+    for file in files:
+        try:
+            facts = file.stat()
+        except OSError:
+            found.append((file, 0, 0))
+        else:
+            found.append((file, facts.st_mtime_ns, facts.st_size))
+    return frozenset(found)
+
+
 class Child(Process):
     """One confined Blender, started alone or copied from a zygote (`by`)."""
 
@@ -134,7 +152,10 @@ class Child(Process):
         self.needs, self.is_copy, self._ready = needs, by is not None, False
         #: A thread holds it while it waits for a message of the child.
         self._exchange = threading.Lock()
-        self._asked = False
+        self._lent = False
+        #: Whether the child has a scene open before its script; `opening` also if that has failed.
+        self.scene: Literal["none", "opening", "open"] = "none"
+        self._files: _OnDisk = frozenset()
         super().__init__(supervisor, lambda folder: _spec(supervisor, needs, folder, warm_up=warm_up), by)
 
     def ready(self, cancelled: Callable[[], bool] = lambda: False) -> None:
@@ -150,21 +171,45 @@ class Child(Process):
                 raise ChildFailed(f"the confinement does not hold: only {', '.join(in_force)} is refused")
             self._ready = True
 
-    def open_ahead(self, copy: Path, seconds: float) -> None:
-        """Have the child open a copy of the scene, unless it has its script. Raises ChildFailed, Garbled.
+    def open_ahead(self, copy: Snapshot, seconds: float) -> None:
+        """Have a child that is ready open a copy of the scene before its script comes, unless it has the script.
 
-        The file moves to the child's folder. The child may open another copy later. If its script then comes with a
-        copy of the same scene, it opens nothing.
+        The file moves to the child's folder. If this raises, the child has to be ended: ChildFailed, Garbled, OSError.
         """
         with self._alone():
-            if not self._asked:
-                own = copy.replace(self.folder / copy.name)
-                check_opened(self._answer_to(SceneCopy(scene=str(own), pixels={}), seconds))
+            if self._lent:
+                return
+            self.scene, self._files = "opening", _as_on_disk(copy.files)
+            own = copy.path.replace(self.folder / copy.path.name)
+            if not check_done(self._answer_to(Opening(open=str(own)), seconds)):
+                raise ChildFailed("Blender cannot open the copy")
+            self.scene = "open"
+
+    def lend(self, copy: Snapshot | None, seconds: float, cancelled: Callable[[], bool]) -> bool:
+        """Return whether the child can have a script for this copy: it has no scene open, or the same one.
+
+        None is a copy that the child has to open itself. The child opens nothing any more. Raises Cancelled.
+        """
+        with self._alone(cancelled):
+            self._lent = True
+            if self.scene == "none":
+                return True
+            if (
+                self.scene == "opening"
+                or copy is None
+                or copy.pixels
+                or self._files != _as_on_disk(copy.files)
+            ):
+                return False
+            try:
+                return check_done(self._answer_to(Comparison(compare=str(copy.path)), seconds, cancelled))
+            except (ChildFailed, Garbled) as error:
+                _log.info("the scene is opened again: %s", error)
+                return False
 
     def ask(self, request: Request, seconds: float, cancelled: Callable[[], bool]) -> bytes:
         """Send the child its script and return the answer. Raises ChildFailed if there is none, Cancelled."""
         with self._alone(cancelled):
-            self._asked = True
             self._supervisor.limit_time(self.handle, seconds)
             return self._answer_to(request, seconds + 5.0, cancelled)
 
@@ -180,7 +225,10 @@ class Child(Process):
             self._exchange.release()
 
     def _answer_to(
-        self, message: SceneCopy, seconds: float, cancelled: Callable[[], bool] = lambda: False
+        self,
+        message: Opening | Comparison | Request,
+        seconds: float,
+        cancelled: Callable[[], bool] = lambda: False,
     ) -> bytes:
         try:
             self._supervisor.send(self.handle, json.dumps(message).encode())
@@ -209,12 +257,24 @@ class Pool:
         self._uncopied: list[Program] = []
 
     @contextmanager
-    def child(self, needs: Needs, cancelled: Callable[[], bool] = lambda: False) -> Iterator[Child]:
-        """Lend a child for one rehearsal. After the context another thread ends it and starts the next one."""
+    def child(
+        self,
+        needs: Needs,
+        cancelled: Callable[[], bool] = lambda: False,
+        copy: Snapshot | None = None,
+        seconds: float = 0.0,
+    ) -> Iterator[Child]:
+        """Lend a child for one rehearsal. After the context another thread ends it and starts the next one.
+
+        The child may have a scene open if `copy` is of the same scene, which it finds out in at most `seconds`.
+        """
         self._slots.acquire()
         child = None
         try:
             child = self._take(needs, cancelled)
+            while not child.lend(copy, seconds, cancelled):
+                child.end()
+                child = self._take(needs, cancelled)
             try:
                 child.ready(cancelled)
             except ChildFailed as error:
@@ -263,10 +323,12 @@ class Pool:
                 self._waiting.append(Child(self.supervisor, needs, warm_up=copies is None, by=copies))
 
     def next_child(self, needs: Needs) -> Child | None:
-        """Return the child of the next rehearsal with these needs, when it is ready; None after `close`.
+        """Return a ready child of a next rehearsal with these needs, which has no scene open; None after `close`.
 
         It goes on waiting, so a rehearsal may take it. Raises ChildFailed, ExternalServiceError.
         """
+        with self._lock:
+            self._drop(lambda child: child.scene != "none")
         self.warm(needs)
         with self._lock:
             child = self._waiting[0] if self._waiting else None

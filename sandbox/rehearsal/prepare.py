@@ -15,7 +15,7 @@ from .pool import Needs, Pool, current
 from .program import find
 from .protocol import Save
 
-__all__ = ("Prepared", "prepare", "prepare_file")
+__all__ = ("Prepared", "prepare", "prepare_file", "prepare_for")
 
 _MB = 1024 * 1024
 #: The MB of a copy from which a Blender of its own rehearses it, with all processors.
@@ -41,8 +41,8 @@ class Prepared:
     release: Callable[[], object] = bool
 
     @property
-    def seconds_to_open(self) -> float:
-        """The most seconds that a child has to open the copy and to compare it with another state."""
+    def seconds_besides_script(self) -> float:
+        """The most seconds that a child has to open a copy, or to compare two."""
         return _OVERHEAD_S + _OVERHEAD_S_PER_MB * self.copy.size / _MB
 
 
@@ -53,11 +53,16 @@ def prepare() -> Prepared:
     """
     pool = current()
     with pool.failures_noted():
-        pool.supervisor.means()
-        copy = snapshot.take(pool.supervisor.shared_folder())
-        made = Prepared(copy, _needs(copy, pool.supervisor.config.sandbox), pool)
-        made.release = weakref.finalize(made, copy.remove)
-        return made
+        return prepare_for(pool)
+
+
+def prepare_for(pool: Pool) -> Prepared:
+    """As `prepare`, for a rehearsal that may never be held: a failure is none of a rehearsal's."""
+    pool.supervisor.means()
+    copy = snapshot.take(pool.supervisor.shared_folder())
+    made = Prepared(copy, _needs(copy, pool.supervisor.config.sandbox), pool)
+    made.release = weakref.finalize(made, copy.remove)
+    return made
 
 
 def prepare_file(path: Path, folder: Path, *, compress: bool, relative: bool) -> Prepared:
@@ -86,6 +91,6 @@ def _needs(copy: snapshot.Snapshot, sandbox: Sandbox) -> Needs:
         # In steps: if the scene grows a little, the waiting child still has enough memory.
         memory_mb=sandbox.blender_mem_mb * (1 + 8 * size_mb // sandbox.blender_mem_mb),
         # The copies before and after the script, and one that is open before there is a script.
-        disk_mb=sandbox.disk_mb * (1 + 4 * size_mb // sandbox.disk_mb),
+        disk_mb=sandbox.disk_mb * ((2 if size_mb >= _LARGE_MB else 1) + 3 * size_mb // sandbox.disk_mb),
         large=size_mb >= _LARGE_MB,
     )

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The messages between the parent and the child of a rehearsal: one JSON object a line.
 
-The parent trusts the child until it has sent the script, and never afterwards: it limits an answer's length and checks
-it against a schema, and pictures come as plain pixels, which need no decoder.
+The parent trusts the child until it has sent a copy of a scene, and never afterwards: it limits an answer's length and
+checks it against a schema, and pictures come as plain pixels, which need no decoder.
 """
 
 from __future__ import annotations
@@ -25,13 +25,14 @@ __all__ = (
     "MOST_UNREACHED",
     "PICTURE_SIZE",
     "Answer",
+    "Comparison",
     "Failed",
     "Garbled",
+    "Opening",
     "Request",
     "Save",
-    "SceneCopy",
     "check_answer",
-    "check_opened",
+    "check_done",
     "check_ready",
     "check_zygote",
     "png",
@@ -58,17 +59,25 @@ class Save(TypedDict):
     relative: bool
 
 
-class SceneCopy(TypedDict):
-    """A message of the parent: a copy of the scene, to open before there is a script for it."""
+class Opening(TypedDict):
+    """A message of the parent: the copy of a scene that the child opens before there is a script for it."""
 
+    open: str
+
+
+class Comparison(TypedDict):
+    """A message of the parent: another copy, which the child compares with the one that it has opened."""
+
+    compare: str
+
+
+class Request(TypedDict):
+    """The parent's last message: a script, and the copy of the scene for it."""
+
+    #: The copy to open, if the child has none open.
     scene: str
     #: Image name -> file with its pixels as 32-bit floats.
     pixels: dict[str, str]
-
-
-class Request(SceneCopy):
-    """The parent's last message: a script, and the copy of the scene for it."""
-
     script: str
     title: str
     level: str
@@ -184,7 +193,7 @@ _ANSWER = _object(
     },
 )
 _READY = _object({"ready": {"const": True}, "blender": _TEXT, "in_force": _list({"enum": list(EVERYTHING)})})
-_OPENED = _object({"opened": {"const": True}})
+_DONE = _object({"done": {"type": "boolean"}})
 _ZYGOTE = _object({"ready": {"type": "boolean"}}, {"why": _TEXT})
 
 
@@ -194,9 +203,9 @@ def check_ready(line: bytes) -> list[str]:
     return found
 
 
-def check_opened(line: bytes) -> None:
-    """Check the child's answer to a copy without a script. Raises Garbled."""
-    _checked(line, "opened")
+def check_done(line: bytes) -> bool:
+    """Return whether the child could open a copy, or found another one to be of the same scene. Raises Garbled."""
+    return bool(_checked(line, "done")["done"])
 
 
 def check_zygote(line: bytes) -> str:
@@ -269,6 +278,6 @@ def _refuse_constant(name: str) -> float:
 def _validator(what: str) -> Callable[[Any], Any]:
     import fastjsonschema
 
-    schemas = {"ready": _READY, "opened": _OPENED, "zygote": _ZYGOTE, "answer": _ANSWER}
+    schemas = {"ready": _READY, "done": _DONE, "zygote": _ZYGOTE, "answer": _ANSWER}
     found: Callable[[Any], Any] = fastjsonschema.compile(schemas[what])
     return found

@@ -54,10 +54,18 @@ def rehearse(
     """
     begin, lost = time.perf_counter(), None
     copy, pool = prepared.copy, prepared.pool
-    seconds = _time_limit() + prepared.seconds_to_open
+    seconds = _time_limit() + prepared.seconds_besides_script
     try:
         request = _request(prepared, script, title, _level(script, level), pictures)
-        with pool.failures_noted(), pool.child(prepared.needs, cancelled) as child:
+        with (
+            pool.failures_noted(),
+            pool.child(
+                prepared.needs,
+                cancelled,
+                None if prepared.save else copy,
+                prepared.seconds_besides_script,
+            ) as child,
+        ):
             try:
                 answer, broken = check_answer(child.ask(request, seconds, cancelled)), None
                 found = pictures_of(answer)

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import os
 import struct
-from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import zip_longest
 from pathlib import Path
 from typing import BinaryIO
 
@@ -32,6 +32,8 @@ _ADDRESS = struct.Struct("<8xQ")
 _NO_DATA_BLOCKS = frozenset((b"REND", b"GLOB", b"DNA1", b"TEST", b"USER", b"ENDB"))
 #: Blocks that do not count for what a file opens with, without its windows. `GLOB` counts: it names the open scene.
 _NOT_OF_SCENES = _NO_DATA_BLOCKS - {b"GLOB"} | {b"WM\0\0", b"SR\0\0", b"SN\0\0", b"WS\0\0"}
+#: The key of that block, which has no name; no data-block has this one.
+_OPENS_WITH = "\0"
 #: The bytes that are read at once to find where the blocks begin.
 _AT_ONCE = 1 << 20
 
@@ -44,7 +46,9 @@ def changed(before: Path, after: Path) -> set[str]:
     with before.open("rb", _AT_ONCE) as first, after.open("rb", _AT_ONCE) as second:
         old, new = _Blend(first), _Blend(second)
         was, now = old.parts(_NO_DATA_BLOCKS), new.parts(_NO_DATA_BLOCKS)
-        return {name for name in was | now if not _same(old, was.get(name, []), new, now.get(name, []))}
+        return {
+            name for name in was | now if not _same(old, was.get(name, []), new, now.get(name, []), _equal)
+        }
 
 
 def same_scenes(before: Path, after: Path) -> bool:
@@ -57,8 +61,7 @@ def same_scenes(before: Path, after: Path) -> bool:
         old, new = _Blend(first), _Blend(second)
         was, now = old.parts(_NOT_OF_SCENES), new.parts(_NOT_OF_SCENES)
         return was.keys() == now.keys() and all(
-            _same(old, parts, new, now[name]) or _same_but_for_places(old, parts, new, now[name])
-            for name, parts in was.items()
+            _same(old, parts, new, now[name], _moved) for name, parts in was.items()
         )
 
 
@@ -93,11 +96,16 @@ class _Blend:
             if code != b"DATA":  # the start of a data-block; the data that it owns follows
                 if name:
                     found.setdefault(name, []).append((begin, at))
-                begin, name = at, "" if code in without else _name(read, at - start + self._head)
+                begin, name = at, self._key(code, read, at - start, without)
             at += self._head + length
         if name:
             found.setdefault(name, []).append((begin, at))
         return found
+
+    def _key(self, code: bytes, read: bytes, at: int, without: frozenset[bytes]) -> str:
+        if code in without:
+            return ""
+        return _OPENS_WITH if code == b"GLOB" else _name(read, at + self._head)
 
     def read(self, part: tuple[int, int]) -> bytes:
         """Return the bytes of a part."""
@@ -108,59 +116,76 @@ class _Blend:
     def addresses(self, part: bytes) -> dict[int, int]:
         """Return where each block of a part was in memory -> its number in the part."""
         found: dict[int, int] = {}
-        at = 0
+        at = number = 0
         while at < len(part):
-            found[_ADDRESS.unpack_from(part, at)[0]] = len(found)
+            found[_ADDRESS.unpack_from(part, at)[0]] = number
             at += self._head + self._struct.unpack_from(part, at)[1]
+            number += 1
         return found
 
-    def words(self, content: bytes, addresses: dict[int, int]) -> tuple[list[int], bytes]:
-        """Return the 8-byte words of a block, and the bytes after the last one, without the name of the file.
-
-        A pointer to a block of `addresses` is -1 for the first one, -2 for the second one, and so on.
-        """
-        name = os.fsencode(Path(self._file.name).name)
-        content = content[4:].replace(name, bytes(len(name)))
-        end = len(content) & ~7
-        words = array("Q", content[:end])
-        return [~addresses[word] if word in addresses else word for word in words], content[end:]
-
-    def contents(self, part: bytes) -> Iterator[bytes]:
-        """Yield the codes and contents of a part's blocks, without what depends on their places in memory."""
+    def contents(self, part: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """Yield the heads and contents of a part's blocks, without what depends on their places in memory."""
         at, skipped = 0, _LINKS
         while at < len(part):
-            code, length = self._struct.unpack_from(part, at)
+            _code, length = self._struct.unpack_from(part, at)
+            head = part[at : at + 8] + part[at + 16 : at + self._head]
             at += self._head
-            yield code + part[at + skipped : at + length]
+            yield head, part[at + skipped : at + length]
             at, skipped = at + length, 0
 
+    def nameless(self, content: bytes) -> bytes:
+        """Return the content of a block without the name of the file."""
+        name = os.fsencode(Path(self._file.name).name)
+        return content.replace(name, bytes(len(name)))
 
-def _same(old: _Blend, was: list[tuple[int, int]], new: _Blend, now: list[tuple[int, int]]) -> bool:
-    """Return whether these parts of two files have the same contents."""
+
+_Same = Callable[[_Blend, _Blend, bytes, bytes], bool]
+_Parts = list[tuple[int, int]]
+
+
+def _same(old: _Blend, was: _Parts, new: _Blend, now: _Parts, same: _Same) -> bool:
+    """Return whether these parts of two files have the same contents: equal bytes, or what `same` finds the same."""
     if len(was) != len(now):
         return False
     for one, other in zip(was, now, strict=True):
         before, after = old.read(one), new.read(other)
-        if before != after and list(old.contents(before)) != list(new.contents(after)):
+        if before != after and not same(old, new, before, after):
             return False
     return True
 
 
-def _same_but_for_places(
-    old: _Blend, was: list[tuple[int, int]], new: _Blend, now: list[tuple[int, int]]
-) -> bool:
-    """Return whether parts differ at most by where their own blocks were in memory, and by the name of the file."""
-    return len(was) == len(now) and all(
-        _moved(old, new, old.read(one), new.read(other)) for one, other in zip(was, now, strict=True)
-    )
+def _equal(old: _Blend, new: _Blend, before: bytes, after: bytes) -> bool:
+    """Return whether two parts differ at most by where their blocks were in memory."""
+    return all(one == other for one, other in zip_longest(old.contents(before), new.contents(after)))
 
 
 def _moved(old: _Blend, new: _Blend, before: bytes, after: bytes) -> bool:
-    was, now = list(old.contents(before)), list(new.contents(after))
+    """Return whether two parts differ at most by where their own blocks were in memory, and by the name of the file."""
     places, moved = old.addresses(before), new.addresses(after)
-    return len(was) == len(now) and all(
-        one == other or (one[:4] == other[:4] and old.words(one, places) == new.words(other, moved))
-        for one, other in zip(was, now, strict=True)
+    # Other data-blocks point to the first block: it is the same data-block only if it has not moved.
+    if not before.startswith(b"GLOB") and next(iter(places)) != next(iter(moved)):
+        return False
+    return all(
+        one is not None
+        and other is not None
+        and one[0] == other[0]
+        and (one[1] == other[1] or _same_words(old.nameless(one[1]), places, new.nameless(other[1]), moved))
+        for one, other in zip_longest(old.contents(before), new.contents(after))
+    )
+
+
+def _same_words(before: bytes, places: dict[int, int], after: bytes, moved: dict[int, int]) -> bool:
+    """Return whether the 8-byte words are equal, or point to blocks with the same number, and the rest is equal."""
+    end = len(before) & ~7
+    return (
+        len(before) == len(after)
+        and before[end:] == after[end:]
+        and all(
+            one == other or (one in places and places[one] == moved.get(other))
+            for one, other in zip(
+                memoryview(before)[:end].cast("Q"), memoryview(after)[:end].cast("Q"), strict=True
+            )
+        )
     )
 
 

@@ -22,6 +22,7 @@ _MOVES = {
     "rendering/farms/workers/render.py": "it runs on other machines, without the extension",
     "rendering/farms/workers/run_in_files.py": "the same, until it has the parts that go along",
     "sandbox/confinement/folder.py": "a folder's lock, and what is removed",
+    "sandbox/rehearsal/pool.py": "a copy of the scene goes to the child that opens it",
 }
 
 

@@ -105,9 +105,10 @@ class TestEnds:
         assert (status.state, status.reason) == ("failed", "not started")
         assert "No such file or directory" in status.detail
 
-    def test_a_process_that_fills_its_disk_with_many_files_is_killed(self, bench) -> None:
-        code = "n = 0\nwhile True:\n    n += 1\n    open(str(n), 'wb').write(b'x' * 2**20)"
-        status, _ = bench.run(code, disk_mb=16)
+    @pytest.mark.parametrize("seconds", [60.0, None], ids=["working", "waiting"])
+    def test_a_process_that_fills_its_disk_with_many_files_is_killed(self, bench, seconds) -> None:
+        code = "import time\nfor n in range(200):\n    open(str(n), 'wb').write(b'x' * 2**20)\ntime.sleep(30)"
+        status, _ = bench.run(code, disk_mb=16, timeout_sec=seconds)
         assert (status.state, status.reason) == ("failed", "disk full")
 
     @pytest.mark.parametrize(

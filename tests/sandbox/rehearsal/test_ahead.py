@@ -3,14 +3,25 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.base import main_thread
-from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import ahead, child, open_scene, prepare, rehearse
+from bl_ext.user_default.mcp_bridge.base.errors import LimitExceeded
+from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import (
+    ahead,
+    child,
+    open_scene,
+    prepare,
+    rehearse,
+    snapshot,
+)
 from bl_ext.user_default.mcp_bridge.sandbox.rehearsal import pool as pools
 from bl_ext.user_default.mcp_bridge.sandbox.rehearsal.report import Report
 from bl_ext.user_default.mcp_bridge.scene.changes import difference
@@ -44,9 +55,9 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     found: list[Path] = []
     open_ahead = pools.Child.open_ahead
 
-    def noted(self: pools.Child, copy: Path, seconds: float) -> None:
+    def noted(self: pools.Child, copy: snapshot.Snapshot, seconds: float) -> None:
         open_ahead(self, copy, seconds)
-        found.append(copy)
+        found.append(copy.path)
 
     monkeypatch.setattr(pools.Child, "open_ahead", noted)
     return found
@@ -108,19 +119,58 @@ def test_after_a_run_the_scene_is_opened_as_the_script_has_left_it(opened: list[
     assert report["result"][2] not in (former, name)
 
 
-def test_a_child_opens_the_newest_of_several_copies(opened: list[Path]) -> None:
-    needs = prepare.prepare().needs
-    child_ = pools.current().next_child(needs)
+def test_a_child_opens_one_scene_only(opened: list[Path]) -> None:
+    """Nothing of another scene, such as which view layer was active, is left for the rehearsal of the next one."""
+    _rehearsed()
+    _until(lambda: opened)
+    bpy.context.view_layer.name = "First"
+    bpy.context.scene.view_layers.new("ViewLayer")
+    script = "import bpy\nresult = [bpy.context.view_layer.name, bpy.data.filepath.split('/')[-1]]"
+    report, name = _rehearsed(script)
+    pools.current().renew()
+    fresh, other = _rehearsed(script)
+    assert report["result"] == [fresh["result"][0], name]
+    assert fresh["result"][1] == other
+
+
+def test_a_changed_library_is_read_again(opened: list[Path], tmp_path: Path) -> None:
+    library = tmp_path / "library.blend"
+    for above in (tmp_path, *tmp_path.parents[:3]):
+        above.chmod(above.stat().st_mode | 0o011)
+    bpy.data.libraries.write(str(library), {bpy.data.objects["Light"]}, fake_user=True)
+    with bpy.data.libraries.load(str(library), link=True) as (_, into):
+        into.objects = ["Light"]
+    bpy.context.collection.objects.link(into.objects[0])
+    _rehearsed()
+    _until(lambda: opened)
+    library.touch()
+    report, name = _rehearsed()
+    assert report["result"] == [0, 4, name]
+
+
+def test_a_child_that_dies_while_it_opens_the_scene_is_replaced(
+    monkeypatch: pytest.MonkeyPatch, opened: list[Path]
+) -> None:
+    _rehearsed()
+    _until(lambda: opened)
+    child_ = pools.current()._waiting[0]
+    assert child_.scene == "open"
+    os.kill(child_.status().pid, signal.SIGKILL)
+    report, name = _rehearsed()
+    assert report["result"] == [0, 3, name]
+
+
+def test_a_late_answer_is_never_taken_for_another(
+    monkeypatch: pytest.MonkeyPatch, opened: list[Path]
+) -> None:
+    prepared = prepare.prepare()
+    child_ = pools.current().next_child(prepared.needs)
     assert child_
-    for place in (1, 2, 3):
-        bpy.data.objects["Cube"].location.x = place
-        prepared = prepare.prepare()
-        child_.open_ahead(prepared.copy.path, 30.0)
-    assert {file.name for file in child_.folder.glob("*.blend")} & {copy.name for copy in opened} == {
-        opened[-1].name
-    }
-    report, _ = _rehearsed()
-    assert report["result"] == [3, 3, opened[-1].name]
+    with pytest.raises(pools.ChildFailed, match="did not answer in time"):
+        child_.open_ahead(prepared.copy, 0.0)
+    bpy.data.objects["Cube"].location.x = 4
+    report, name = _rehearsed()
+    assert report["result"] == [4, 3, name]
 
 
 @pytest.mark.parametrize("why", ["small", "painted", "short of memory"])
@@ -156,16 +206,29 @@ def test_a_child_that_cannot_open_it_does_so_with_its_script(
     failed = []
     open_ahead = pools.Child.open_ahead
 
-    def broken(self: pools.Child, copy: Path, seconds: float) -> None:
-        copy.write_bytes(b"BLENDER-v402 and nothing more")
-        open_ahead(self, copy, seconds)
+    def broken(self: pools.Child, copy: snapshot.Snapshot, seconds: float) -> None:
+        copy.path.write_bytes(b"BLENDER-v402 and nothing more")
         failed.append(copy)
+        open_ahead(self, copy, seconds)
 
     monkeypatch.setattr(pools.Child, "open_ahead", broken)
     _rehearsed()
     _until(lambda: failed)
     report, name = _rehearsed()
     assert report["result"] == [0, 3, name]
+
+
+def test_the_memory_of_opening_and_comparing_is_not_the_scripts(monkeypatch: pytest.MonkeyPatch) -> None:
+    growth = SimpleNamespace(estimates={"object Cube": 3e6})
+    request = {"live_memory_limit_mb": 100}
+    now = {"peak": 3000 << 20, "resident": 520 << 20}
+    monkeypatch.setattr(child, "peak_bytes", lambda: now["peak"])
+    monkeypatch.setattr(child, "resident_bytes", lambda: now["resident"])
+    child._check_memory(request, growth, 500 << 20, 3000 << 20)  # type: ignore[arg-type]
+    for peak, resident in ((3000, 700), (3001, 520)):
+        now.update(peak=peak << 20, resident=resident << 20)
+        with pytest.raises(LimitExceeded, match="more than the 100 MiB that a script may use"):
+            child._check_memory(request, growth, 500 << 20, 3000 << 20)  # type: ignore[arg-type]
 
 
 def test_a_scene_that_nobody_needs_is_given_up(tmp_path: Path) -> None:

@@ -32,9 +32,13 @@ class _Child:
     def __init__(self, _supervisor: object, needs: Needs, *, warm_up: bool, by: object = None) -> None:
         self.needs, self.warm_up, self.is_copy = needs, warm_up, by is not None
         self.living, self.made_ready = True, False
+        self.scene = "none"
         made.append(self)
 
-    def ready(self, cancelled: Callable[[], bool]) -> None:
+    def lend(self, copy: object, seconds: float, cancelled: Callable[[], bool]) -> bool:
+        return self.scene in ("none", copy)
+
+    def ready(self, cancelled: Callable[[], bool] = lambda: False) -> None:
         self.made_ready = True
         if failure is not None and (self.is_copy or not copies_alone_fail):
             raise failure
@@ -135,6 +139,25 @@ class TestPool:
         with pool.child(replace(NEEDS, memory_mb=5000)) as child:
             assert child.needs.memory_mb == 5000
             assert [one.living for one in made] == [False, False, True]
+
+    def test_a_child_with_another_scene_open_is_ended_and_the_next_one_serves(self, pool: Pool) -> None:
+        pool.warm(NEEDS)
+        made[0].scene = "another"
+        with pool.child(NEEDS, copy="this") as child:  # type: ignore[arg-type]
+            assert child is made[1]
+            assert not made[0].living
+
+    def test_a_child_with_the_same_scene_open_serves(self, pool: Pool) -> None:
+        pool.warm(NEEDS)
+        made[0].scene = "this"
+        with pool.child(NEEDS, copy="this") as child:  # type: ignore[arg-type]
+            assert child is made[0]
+
+    def test_the_child_that_opens_the_next_scene_has_none_open(self, pool: Pool) -> None:
+        pool.warm(NEEDS)
+        made[0].scene = "opening"
+        assert pool.next_child(NEEDS) is made[1]
+        assert [one.living for one in made] == [False, True, True]
 
     def test_a_child_that_died_while_it_waited_is_replaced(self, pool: Pool) -> None:
         pool.warm(NEEDS)

@@ -27,6 +27,7 @@ def _scene() -> None:
     bpy.context.object["number"] = 1.0
     bpy.data.objects["Cube"].keyframe_insert("location", frame=1)
     bpy.data.scenes.new("Other")
+    _is_visited("Other")
     bpy.context.view_layer.update()
 
 
@@ -68,6 +69,14 @@ def test_windows_do_not_count(tmp_path: Path) -> None:
 
 def _other_scene() -> None:
     bpy.context.window.scene = bpy.data.scenes["Other"]
+
+
+def _is_visited(scene: str) -> None:
+    """Blender changes a scene when a window first shows it."""
+    before = bpy.context.window.scene
+    bpy.context.window.scene = bpy.data.scenes[scene]
+    bpy.context.view_layer.update()
+    bpy.context.window.scene = before
 
 
 def _vertex() -> None:

@@ -333,9 +333,9 @@ def test_a_large_scene_is_opened_for_the_next_rehearsal_after_each_run(
         copied.append(found.path.name)
         return found
 
-    def noted(self: Child, copy: Path, seconds: float) -> None:
+    def noted(self: Child, copy: snapshot.Snapshot, seconds: float) -> None:
         open_ahead(self, copy, seconds)
-        opened.append(copy.name)
+        opened.append(copy.path.name)
 
     monkeypatch.setenv("BLENDER_MCP_REHEARSE", "always")
     monkeypatch.setenv("BLENDER_MCP_CONFIRM", "auto")
