@@ -10,7 +10,6 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from ..base import settings
 from ..base.errors import NeedsRehearsal
 from ..sandbox.rehearsal import ahead
 from ..sandbox.run import execute
@@ -20,7 +19,7 @@ from .request import Entry, SceneChanged, new_id
 from .steps.agreement import get_approval
 from .steps.check import check, compile_early
 from .steps.live_run import run_live
-from .steps.rehearsal import rehearse_and_ask
+from .steps.rehearsal import rehearse_and_ask, rehearses_all
 from .submit import PENDING
 
 __all__ = ("dry_run", "run")
@@ -55,8 +54,10 @@ async def run(context: Caller, entry: Entry, *, wait_seconds: float) -> dict[str
             if entry.ended:
                 raise
             continue
-        if entry.record.sandbox_result is not None:
+        report = entry.record.sandbox_result
+        if report is not None:
             ahead.after_run()
+            result["rehearsal_seconds"] = report["seconds"]["total"]
         if entry.asks == "nobody":
             return result
         if entry.former is not None:
@@ -67,9 +68,9 @@ async def run(context: Caller, entry: Entry, *, wait_seconds: float) -> dict[str
 def _needs_check(entry: Entry) -> bool:
     """Whether a request is checked and rehearsed before it runs.
 
-    True if somebody is asked about it, if its estimate is above the limit, or if the settings require it for all.
+    True if somebody is asked about it, if its estimate is above the limit, or if the settings want it for all.
     """
-    return entry.asks != "nobody" or bool(entry.closer) or settings.current().rehearse == "always"
+    return entry.asks != "nobody" or bool(entry.closer) or rehearses_all()
 
 
 async def dry_run(context: Caller, script: str, title: str, level: str | None = None) -> dict[str, Any]:

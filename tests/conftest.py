@@ -56,6 +56,7 @@ def _keep_to_itself() -> None:
     atexit.register(shutil.rmtree, own, ignore_errors=True)
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", shared)
     os.environ |= {"TMPDIR": own, "XDG_RUNTIME_DIR": own}
+    os.environ["BLENDER_MCP_REHEARSE"] = "asking"  # else each script of a test would be rehearsed
     tempfile.tempdir = None
 
 

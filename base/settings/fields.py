@@ -34,7 +34,7 @@ _UNREHEARSED_S = 10.0
 
 Level = Literal["arithmetic", "math", "blender"]
 Confirm = Literal["panel", "client", "auto"]
-Rehearse = Literal["always", "asking", "never"]
+Rehearse = Literal["possible", "always", "asking", "never"]
 AssetService = Literal["polyhaven", "sketchfab", "hyper3d"]
 Source = Literal["preferences", ".env file", "environment", "command line", "policy file"]
 
@@ -124,16 +124,23 @@ class Settings:
         ),
     )
     rehearse: Rehearse = declare(
-        "asking",
+        "possible",
         values.Choice(get_args(Rehearse)),
         "Which scripts are rehearsed (run on a copy of the scene, in a Blender that can reach nothing else) before "
         "they run here. Scripts of inject_bpy_script are always rehearsed",
-        more="`always`: all of `execute_blender_code`; `asking`: those that you are asked about; `never`: none. A "
-        "script that seems to make too much geometry is rehearsed in any case.",
+        more="`possible`: all of `execute_blender_code` where this system can confine a rehearsal; elsewhere, a script "
+        "that you are not asked about runs without one. `always`: all, and none runs without; `asking`: those that you "
+        "are asked about; `never`: none. A script that seems to make too much geometry is rehearsed in any case.",
         variable="BLENDER_MCP_REHEARSE",
         label="Rehearse First",
         section=EXECUTION,
         choices=(
+            (
+                "possible",
+                "Where Possible",
+                "Each script is rehearsed first, if this system can confine a Blender: a script that fails never "
+                "touches your scene",
+            ),
             (
                 "always",
                 "Always",

@@ -40,6 +40,8 @@ class CodeResult(TypedDict):
     #: How many more texts the assistant may send with this request_id.
     attempts_left: NotRequired[int]
     warnings: NotRequired[list[str]]
+    #: How long the rehearsal before the run took, its copy included.
+    rehearsal_seconds: NotRequired[float]
 
 
 def runs_scripts(function: RunsScripts) -> RunsScripts:

@@ -14,6 +14,8 @@ import pytest
 from bl_ext.user_default.mcp_bridge import approvals
 from bl_ext.user_default.mcp_bridge.approvals.store import Store
 from bl_ext.user_default.mcp_bridge.base.errors import InvalidParamsError
+from bl_ext.user_default.mcp_bridge.sandbox import confinement
+from bl_ext.user_default.mcp_bridge.sandbox.confinement.supervisor import Unconfined
 from bl_ext.user_default.mcp_bridge.sandbox.language import compile as compiler
 from bl_ext.user_default.mcp_bridge.sandbox.run import execute
 from bl_ext.user_default.mcp_bridge.server.protocol.messages.content import ToolResult
@@ -21,6 +23,7 @@ from bl_ext.user_default.mcp_bridge.server.tools import code
 from bl_ext.user_default.mcp_bridge.server.tools.registry import make
 
 from support.clients.tool_calls import on_worker, outcome
+from support.confinement.rehearsing import rehearsals
 
 _FITS = fastjsonschema.compile(make(code.execute_blender_code).output_schema)
 
@@ -77,6 +80,43 @@ def test_the_window_does_not_wait_for_the_compiler(script: str, monkeypatch: pyt
         assert found.structured["errors"]
     else:
         assert (len(threads), found.structured["result"]) == (1, 42)
+
+
+@pytest.fixture
+def _by_default(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The settings as they are when nobody has chosen how to rehearse."""
+    monkeypatch.delenv("BLENDER_MCP_REHEARSE")
+    with rehearsals(tmp_path_factory.mktemp("rehearsals")):
+        yield
+
+
+@pytest.mark.usefixtures("_by_default")
+def test_a_script_that_nobody_is_asked_about_is_rehearsed_first() -> None:
+    found = _execute(
+        "import bpy\nbpy.ops.mesh.primitive_cube_add()\nresult = len(bpy.data.objects)"
+    ).structured
+    assert (found["status"], found["result"], len(bpy.data.objects)) == ("success", 1, 1)
+    assert 0 < found["rehearsal_seconds"] < 60
+
+
+@pytest.mark.usefixtures("_by_default")
+def test_a_script_that_fails_never_touches_the_open_scene(monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[object] = []
+    monkeypatch.setattr(execute, "run", lambda *_, **__: ran.append(1))
+    found = _execute("import bpy\nbpy.ops.mesh.primitive_cube_add()\n1 / 0").structured
+    assert found["message"].startswith("The rehearsal stopped (line 3): ")
+    assert (found["status"], found["line"], ran) == ("error", 3, [])
+
+
+@pytest.mark.usefixtures("_by_default")
+def test_where_nothing_confines_a_rehearsal_it_runs_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none() -> None:
+        raise Unconfined("no means of confinement works here")
+
+    monkeypatch.setattr(confinement.current(), "means", none)
+    for known in ("", "nothing works"):  # the first script finds it out
+        monkeypatch.setattr(confinement.current(), "unconfined", lambda known=known: known)
+        assert _execute("result = 6 * 7").structured == {"status": "success", "result": 42, "stdout": ""}
 
 
 def test_the_scripts_own_error_is_told_with_its_line_and_the_scene_is_as_before() -> None:

@@ -50,7 +50,8 @@ def environment(folder: Path, *, installed: bool = True, **more: str) -> dict[st
             copy_function=_copy,
         )
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("BLENDER_", "XDG_"))}
-    return kept | {name: str(path) for name, path in own.items()} | more
+    chosen = {"BLENDER_MCP_REHEARSE": "asking"}  # else each script would be rehearsed
+    return kept | {name: str(path) for name, path in own.items()} | chosen | more
 
 
 def _copy(source: str, target: str) -> None:
