@@ -37,7 +37,7 @@ def rehearses_all() -> bool:
 async def rehearse_and_ask(context: Caller, entry: Entry) -> Entry:
     """Rehearse the script, and put the question to the user if one is needed.
 
-    If nothing confines a rehearsal, a script that nobody is asked about, and that need not be rehearsed, can run without.
+    If nothing confines a rehearsal, a script that nobody is asked about, and that need not have one, can run.
     """
     requests = approvals.queue()
     which = settings.current().rehearse

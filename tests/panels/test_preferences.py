@@ -64,6 +64,7 @@ def test_a_change_counts_at_once(chosen: Any) -> None:
 
 def test_the_environment_goes_first_and_the_panel_knows(chosen: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BLENDER_MCP_EXECUTE", "off")
+    monkeypatch.delenv("BLENDER_MCP_REHEARSE")
     chosen.execute_enabled = True
     assert settings.current().execute_enabled is False
     assert state.view.origins == {"execute_enabled": "environment"}

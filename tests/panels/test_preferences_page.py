@@ -27,7 +27,8 @@ def _draw() -> Drawn:
     return drawn
 
 
-def test_every_preference_has_its_place() -> None:
+def test_every_preference_has_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(state, "view", state.View())
     assert sorted(_draw().properties) == sorted(root.MCP_BRIDGE_Preferences.__annotations__)
 
 

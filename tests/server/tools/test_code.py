@@ -29,7 +29,12 @@ _FITS = fastjsonschema.compile(make(code.execute_blender_code).output_schema)
 
 
 def _context() -> Any:
+    async def progress(*_: object) -> None:
+        pass
+
     return SimpleNamespace(
+        takes_tasks=False,
+        progress=progress,
         client=SimpleNamespace(id="c", name="Cursor"),
         cancelled=threading.Event(),
         client_capabilities={},
