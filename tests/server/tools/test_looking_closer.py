@@ -78,6 +78,7 @@ def _entry() -> Entry:
 def test_a_harmless_script_runs_once_it_was_measured(rehearsed: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BLENDER_MCP_REHEARSE", rehearsed)
     found = _run(HARMLESS.format(length=1.0))
+    assert found.pop("rehearsal_seconds", 0.0) > 0.0
     assert found == {"status": "success", "result": 8, "stdout": ""}, found.get("message")
     assert bpy.context.object.modifiers.keys() == ["many"]
     report = _entry().record.sandbox_result
