@@ -90,8 +90,8 @@ class MCP_BRIDGE_OT_review_request(_OfRequest, bpy.types.Operator):
     )
     trust: BoolProperty(
         name="Do Not Ask about This Client Until Blender Closes",
-        description="Scripts that this client sends by execute_blender_code run at once, within the sandbox. "
-        "Whole scripts that it injects are still shown to you first",
+        description="Scripts that this client sends by execute_blender_code run without asking you, within the "
+        "sandbox. Whole scripts that it injects are still shown to you first",
         options={"SKIP_SAVE"},
     )
 

@@ -120,7 +120,9 @@ class MCP_BRIDGE_PT_requests(bpy.types.Panel):
             aside = layout.column()
             aside.active = False
             paragraph(
-                aside, "Its next script runs at once, within the limits, until Blender closes.", context
+                aside,
+                "Its next scripts run without asking you, within the limits, until Blender closes.",
+                context,
             )
 
 

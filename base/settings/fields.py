@@ -120,7 +120,7 @@ class Settings:
         choices=(
             ("panel", "Here", "The script waits in the MCP panel until you allow it"),
             ("client", "In the Client", "The program that the assistant runs in asks you"),
-            ("auto", "Never", "Scripts run at once, within the limits and as one undo step each"),
+            ("auto", "Never", "Scripts run without asking you, within the limits and as one undo step each"),
         ),
     )
     rehearse: Rehearse = declare(
