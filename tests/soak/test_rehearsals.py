@@ -85,7 +85,7 @@ def test_an_attack_without_inner_walls_reaches_nothing(
 ) -> None:
     monkeypatch.setattr(prepare, "find", bare_program)
     monkeypatch.setattr(rehearse, "TIME_LIMIT_S", 3.0)
-    monkeypatch.setattr(rehearse, "_OVERHEAD_S", 3.0)
+    monkeypatch.setattr(prepare, "_OVERHEAD_S", 3.0)
     assert run_confined(attack) == []
 
 
