@@ -32,11 +32,10 @@ def peak_bytes() -> int:
     """
     if sys.platform != "linux":
         return resident_bytes()
-    for line in Path("/proc/self/status").read_text().splitlines():
-        name, _, value = line.partition(":")
-        if name == "VmHWM":
-            return int(value.split()[0]) * 1024
-    raise OSError("the kernel does not report the peak of the resident memory")
+    peak = _reported("/proc/self/status", "VmHWM")
+    if peak is None:
+        raise OSError("the kernel does not report the peak of the resident memory")
+    return peak
 
 
 def available_bytes() -> int:
@@ -45,11 +44,8 @@ def available_bytes() -> int:
     Source: proc_meminfo(5), GlobalMemoryStatusEx of Windows (untested). macOS has no such figure.
     """
     if sys.platform == "linux":
-        for line in Path("/proc/meminfo").read_text().splitlines():
-            name, _, value = line.partition(":")
-            if name == "MemAvailable":
-                return int(value.split()[0]) * 1024
-    elif sys.platform == "win32":
+        return _reported("/proc/meminfo", "MemAvailable") or 0
+    if sys.platform == "win32":
 
         class Status(ctypes.Structure):
             _fields_ = (
@@ -62,6 +58,15 @@ def available_bytes() -> int:
         if ctypes.WinDLL("kernel32").GlobalMemoryStatusEx(ctypes.byref(status)):  # type: ignore[attr-defined,unused-ignore]
             return int(status.available)
     return 0
+
+
+def _reported(file: str, wanted: str) -> int | None:
+    """Return a figure of a file of proc(5) in bytes, from its line `wanted: 1234 kB`; None without that line."""
+    for line in Path(file).read_text().splitlines():
+        name, _, value = line.partition(":")
+        if name == wanted:
+            return int(value.split()[0]) * 1024
+    return None
 
 
 def _linux() -> Callable[[], Usage]:
