@@ -19,7 +19,7 @@ from .request import Entry, SceneChanged, new_id
 from .steps.agreement import get_approval
 from .steps.check import check, compile_early
 from .steps.live_run import run_live
-from .steps.rehearsal import rehearse_and_ask, rehearses_all
+from .steps.rehearsal import rehearse_and_ask, rehearses_unasked
 from .submit import PENDING
 
 __all__ = ("dry_run", "run")
@@ -70,7 +70,7 @@ def _needs_check(entry: Entry) -> bool:
 
     True if somebody is asked about it, if its estimate is above the limit, or if the settings want it for all.
     """
-    return entry.asks != "nobody" or bool(entry.closer) or rehearses_all()
+    return entry.asks != "nobody" or bool(entry.closer) or rehearses_unasked(entry.request.level)
 
 
 async def dry_run(context: Caller, script: str, title: str, level: str | None = None) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from ...scene import events
 from ..caller import Caller, on_main_thread
 from ..request import Entry, Refused
 
-__all__ = ("rehearse_and_ask",)
+__all__ = ("rehearse_and_ask", "rehearses_unasked")
 
 #: How many operators, modules and warnings a question names.
 _MOST_NAMES = 12
@@ -28,10 +28,15 @@ _ALWAYS = (
 )
 
 
-def rehearses_all() -> bool:
-    """Return whether a script is rehearsed even if nobody is asked about it. Never waits."""
-    which = settings.current().rehearse
-    return which == "always" or (which == "possible" and not confinement.current().unconfined())
+def rehearses_unasked(level: str | None) -> bool:
+    """Return whether a script of a request for this level is rehearsed, though nobody is asked. Never waits.
+
+    Arithmetic is calculated without Python and without Blender, so `possible` has nothing to rehearse in it.
+    """
+    now = settings.current()
+    if now.rehearse == "possible":
+        return (level or now.level) != "arithmetic" and not confinement.current().unconfined()
+    return now.rehearse == "always"
 
 
 async def rehearse_and_ask(context: Caller, entry: Entry) -> Entry:

@@ -128,9 +128,10 @@ class Settings:
         values.Choice(get_args(Rehearse)),
         "Which scripts are rehearsed (run on a copy of the scene, in a Blender that can reach nothing else) before "
         "they run here. Scripts of inject_bpy_script are always rehearsed",
-        more="`possible`: all of `execute_blender_code` where this system can confine a rehearsal; elsewhere, a script "
-        "that you are not asked about runs without one. `always`: all, and none runs without; `asking`: those that you "
-        "are asked about; `never`: none. A script that seems to make too much geometry is rehearsed in any case.",
+        more="`possible`: all of `execute_blender_code` but arithmetic, where this system can confine a rehearsal; "
+        "elsewhere, a script that you are not asked about runs without one. `always`: all, and none runs without; "
+        "`asking`: those that you are asked about; `never`: none. A script that seems to make too much geometry is "
+        "rehearsed in any case.",
         variable="BLENDER_MCP_REHEARSE",
         label="Rehearse First",
         section=EXECUTION,

@@ -15,7 +15,7 @@ from ...base import main_thread
 from ...base.errors import BridgeError
 from ...base.process import threads
 from ...base.process.resident_memory import available_bytes
-from .pool import Needs, Pool
+from .pool import Pool
 from .prepare import Prepared, prepare_for
 from .protocol import Garbled
 
@@ -28,8 +28,9 @@ _MB = 1024 * 1024
 #: The longest that the window may stand still for a copy that no rehearsal needs yet, in seconds.
 _MOST_STILL_S = 0.1
 
-_lock = threading.Lock()
-#: The newest copy that no child has opened yet.
+#: A lock: the thread that holds it chooses a child.
+_choice = threading.Lock()
+#: The newest copy. A child is chosen for this one only: it ends the child that was chosen for a former one.
 _newest: Prepared | None = None
 #: If the scene of the last rehearsal was large: its pool, and how long the window stood still for the copy.
 _last: tuple[Pool, float] | None = None
@@ -49,12 +50,8 @@ def open_copy(prepared: Prepared) -> None:
         _last = None
         prepared.release()
         return
-    with _lock:
-        former, _newest = _newest, prepared
-    _last = prepared.pool, prepared.copy.seconds
-    if former is not None:
-        former.release()
-    threads.start(_open_newest, prepared.pool, prepared.needs, name="next rehearsal")
+    _newest, _last = prepared, (prepared.pool, prepared.copy.seconds)
+    threads.start(_open, prepared, name="next rehearsal")
 
 
 def _copy(pool: Pool) -> None:
@@ -75,24 +72,18 @@ def _is_worth_it(prepared: Prepared) -> bool:
     )
 
 
-def _open_newest(pool: Pool, needs: Needs) -> None:
-    """Have the next child open the newest copy, unless another thread does it; release the copy."""
-    global _newest
+def _open(prepared: Prepared) -> None:
+    """Have the next child open a copy, unless there is a newer one; release the copy."""
     child = None
     try:
-        child = pool.next_child(needs)
-    except BridgeError as error:
-        _log.info("no child opens the scene for the next rehearsal: %s", error)
-    finally:
-        with _lock:
-            newest, _newest = _newest, None
-    if newest is None:
-        return
-    try:
-        if child is not None and newest.pool is pool and child.needs.serves(newest.needs):
-            child.open_ahead(newest.copy, newest.seconds_besides_script)
+        with _choice:
+            if prepared is _newest:
+                child = prepared.pool.choose(prepared.needs)
+        if child is not None:
+            child.ready()
+            child.open_ahead(prepared.copy, prepared.seconds_besides_script)
     except (BridgeError, Garbled, OSError) as error:
         _log.info("the scene is not opened for the next rehearsal: %s", error)
-        pool.drop(child)
+        prepared.pool.drop(child)
     finally:
-        newest.release()
+        prepared.release()

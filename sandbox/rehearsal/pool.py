@@ -19,7 +19,7 @@ from typing import Literal
 from ...base.errors import BridgeError, Cancelled, ExternalServiceError
 from ...base.process import threads
 from .. import confinement as supervisors
-from ..confinement import Spec, Supervisor
+from ..confinement import Spec, Supervisor, Unconfined
 from ..confinement.means import Means, ZygoteMeans
 from ..confinement.probe import EVERYTHING
 from .process import ChildFailed, Process
@@ -153,6 +153,8 @@ class Child(Process):
         #: A thread holds it while it waits for a message of the child.
         self._exchange = threading.Lock()
         self._lent = False
+        #: Whether it is to open a scene before its script.
+        self.chosen = False
         #: Whether the child has a scene open before its script; `opening` also if that has failed.
         self.scene: Literal["none", "opening", "open"] = "none"
         self._files: _OnDisk = frozenset()
@@ -303,9 +305,14 @@ class Pool:
 
     @contextmanager
     def failures_noted(self) -> Iterator[None]:
-        """Note an error inside this context as the last failure, which the panel shows."""
+        """Note an error inside this context as the last failure, which the panel shows.
+
+        If nothing can confine a rehearsal, the panel says so by itself: that is no failure of this one.
+        """
         try:
             yield
+        except Unconfined:
+            raise
         except ExternalServiceError as error:
             self.failure = f"The last rehearsal could not be held: {str(error).rstrip('.')}."
             raise
@@ -322,22 +329,23 @@ class Pool:
             while len(self._waiting) < (_WAITING if copies is None else _WAITING_COPIES):
                 self._waiting.append(Child(self.supervisor, needs, warm_up=copies is None, by=copies))
 
-    def next_child(self, needs: Needs) -> Child | None:
-        """Return a ready child of a next rehearsal with these needs, which has no scene open; None after `close`.
+    def choose(self, needs: Needs) -> Child | None:
+        """Return a child, ready soon, that is to open a scene before its script; None after `close`.
 
-        It goes on waiting, so a rehearsal may take it. Raises ChildFailed, ExternalServiceError.
+        The child that was chosen before ends, unless a rehearsal has taken it. The new one goes on waiting, so that a
+        rehearsal may take it, too. Raises ExternalServiceError.
         """
         with self._lock:
-            self._drop(lambda child: child.scene != "none")
+            self._drop(lambda child: child.chosen)
         self.warm(needs)
         with self._lock:
             child = self._waiting[0] if self._waiting else None
-        if child is not None:
-            child.ready()
+            if child is not None:
+                child.chosen = True
         return child
 
     def drop(self, child: Child | None) -> None:
-        """End a child, unless a rehearsal has taken it."""
+        """End a child, unless a rehearsal has taken it. None is no child."""
         with self._lock:
             self._drop(lambda one: one is child)
 

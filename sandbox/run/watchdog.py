@@ -30,6 +30,7 @@ __all__ = ("Interrupted", "Limits", "Refused", "ScriptStopped", "Watchdog", "res
 
 POLL_S = 0.02
 _IDLE_S = 5.0
+_START_S = 10.0
 GRACE_S = 0.3
 """The seconds before a run over a limit is stopped in a library's code (ticks are usually far quicker)."""
 
@@ -111,7 +112,7 @@ class _Stop:
         self.asked_at = 0.0
         interrupted = sys._getframe(1).f_globals.get("__name__", "")
         if interrupted.partition(".")[0] in _LIBRARY or interrupted in _COMPUTING:
-            for run in _watcher.runs():
+            for run in _watcher.runs.copy():
                 run.stop_in_library()
         return False
 
@@ -130,7 +131,8 @@ class _Watcher:
     def begin(self) -> None:
         """Start without runs and without a thread: a fork has neither the thread nor the holder of the lock."""
         _stop.asked_at = 0.0
-        self._runs: set[Watchdog] = set()
+        self.runs: set[Watchdog] = set()
+        """The runs that have not ended. A set: if a function of this class fails, all runs are stopped without it."""
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._until = 0.0
@@ -138,24 +140,20 @@ class _Watcher:
         self._wake = threading.Event()
         self._pausable = threading.Event()
 
-    def runs(self) -> set[Watchdog]:
-        """Return the runs that have not ended."""
-        return self._runs.copy()
-
     def add(self, run: Watchdog) -> None:
         """Check `run` from now on."""
-        self._runs.add(run)
+        self.runs.add(run)
         self._until = monotonic() + _IDLE_S
         if self._thread is None:  # otherwise `_is_needed` sees the run before the thread ends
             try:
                 self._start()
             except BaseException:  # without a thread nobody would watch this run: it does not begin
-                self._runs.discard(run)
+                self.runs.discard(run)
                 raise
 
     def remove(self, run: Watchdog) -> None:
         """Stop checking `run`, which has ended; a check that has begun does nothing more."""
-        self._runs.discard(run)
+        self.runs.discard(run)
 
     def rest(self) -> None:
         """End the thread, and wait for its end. Call it while nothing runs; the next run starts another thread."""
@@ -171,10 +169,11 @@ class _Watcher:
                 self._pausable.clear()
                 try:
                     self._thread.start()
-                except RuntimeError:  # no more threads: the next run tries again
+                    if not self._pausable.wait(_START_S):  # the run may need the pause at once
+                        raise RuntimeError(f"no thread that watches scripts has started in {_START_S:.0f} s")
+                except RuntimeError:  # no more threads, or a stuck one: the next run tries again
                     self._thread = None
                     raise
-                self._pausable.wait()  # the run may need the pause at once
 
     def _watch(self) -> None:
         failure: BaseException | None = None
@@ -196,7 +195,7 @@ class _Watcher:
                     self._thread = None  # the next run starts another thread
         # Only now that `_thread` is None: a run that began before that counted on this thread, and is one of `runs`.
         if failure is not None:
-            for run in self.runs():
+            for run in self.runs.copy():
                 _stop_unwatched(run, failure)
 
     def _call_soon(self, work: Callable[[], None]) -> None:
@@ -204,16 +203,16 @@ class _Watcher:
         self._wake.set()
 
     def _is_needed(self) -> bool:
-        if self._runs or monotonic() <= self._until:
+        if self.runs or monotonic() <= self._until:
             return True
         with self._lock:
             self._thread = None  # a run that begins now starts another thread, once the lock is free
-            if self._runs:  # a run that began before saw this thread and started none
+            if self.runs:  # a run that began before saw this thread and started none
                 self._thread = threading.current_thread()
             return self._thread is not None
 
     def _look(self) -> None:
-        for run in self.runs():
+        for run in self.runs.copy():
             try:
                 run.look()
             except Exception as error:

@@ -42,6 +42,7 @@ _DEEDS = (
     "blender/overrides.py Overrides.end:",
     "run/undo.py ",
     "run/cleanup.py ",
+    "run/wall.py Armed.__exit__:",  # the wall stays up, so that the fork cannot even answer
 )
 #: Harm that is told by what a script has done or said itself is told only of a script that ends where it is stopped.
 _BY_ITSELF = ("g.", "in g")

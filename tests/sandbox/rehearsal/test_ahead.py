@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -104,7 +105,10 @@ def test_what_a_script_did_in_a_rehearsal_is_not_in_the_next(opened: list[Path])
         assert cube["changes"] == [{"property": "location", "before": [0.0] * 3, "after": [9.0, 0.0, 0.0]}]
 
 
-def test_after_a_run_the_scene_is_opened_as_the_script_has_left_it(opened: list[Path]) -> None:
+def test_after_a_run_the_scene_is_opened_as_the_script_has_left_it(
+    monkeypatch: pytest.MonkeyPatch, opened: list[Path]
+) -> None:
+    monkeypatch.setattr(ahead, "_MOST_STILL_S", 60.0)  # however busy this machine is
     _, former = _rehearsed()
     bpy.data.objects["Cube"].location.x = 5
     main_thread.start()
@@ -117,6 +121,39 @@ def test_after_a_run_the_scene_is_opened_as_the_script_has_left_it(opened: list[
     report, name = _rehearsed()
     assert report["result"][:2] == [5, 3]
     assert report["result"][2] not in (former, name)
+
+
+@pytest.mark.parametrize("at", ["_open", "choose", "ready", "open_ahead"])
+def test_of_two_copies_the_newer_one_is_opened(
+    at: str, monkeypatch: pytest.MonkeyPatch, opened: list[Path]
+) -> None:
+    """Wherever the thread of the older one is when the newer one comes."""
+    owner = {"_open": ahead, "choose": pools.Pool}.get(at, pools.Child)
+    original = getattr(owner, at)
+    calls: list[object] = []
+    goes_on = threading.Event()
+
+    def delayed(*arguments: object) -> object:
+        calls.append(arguments)
+        if len(calls) == 1:
+            assert goes_on.wait(60)
+        return original(*arguments)
+
+    monkeypatch.setattr(owner, at, delayed)
+    older = prepare.prepare()
+    ahead.open_copy(older)
+    _until(lambda: calls)
+    bpy.data.objects["Cube"].location.x = 5
+    newer = prepare.prepare()
+    ahead.open_copy(newer)
+    if at != "choose":  # only one thread at a time chooses a child
+        _until(lambda: newer.copy.path in opened)
+    goes_on.set()
+    _until(lambda: not (older.copy.path.exists() or newer.copy.path.exists()))
+    monkeypatch.undo()
+    monkeypatch.setattr(prepare, "_LARGE_MB", 0)
+    report, _ = _rehearsed()
+    assert report["result"] == [5, 3, newer.copy.path.name]
 
 
 def test_a_child_opens_one_scene_only(opened: list[Path]) -> None:
@@ -164,8 +201,9 @@ def test_a_late_answer_is_never_taken_for_another(
     monkeypatch: pytest.MonkeyPatch, opened: list[Path]
 ) -> None:
     prepared = prepare.prepare()
-    child_ = pools.current().next_child(prepared.needs)
+    child_ = pools.current().choose(prepared.needs)
     assert child_
+    child_.ready()
     with pytest.raises(pools.ChildFailed, match="did not answer in time"):
         child_.open_ahead(prepared.copy, 0.0)
     bpy.data.objects["Cube"].location.x = 4

@@ -32,7 +32,7 @@ class _Child:
     def __init__(self, _supervisor: object, needs: Needs, *, warm_up: bool, by: object = None) -> None:
         self.needs, self.warm_up, self.is_copy = needs, warm_up, by is not None
         self.living, self.made_ready = True, False
-        self.scene = "none"
+        self.scene, self.chosen = "none", False
         made.append(self)
 
     def lend(self, copy: object, seconds: float, cancelled: Callable[[], bool]) -> bool:
@@ -155,8 +155,9 @@ class TestPool:
 
     def test_the_child_that_opens_the_next_scene_has_none_open(self, pool: Pool) -> None:
         pool.warm(NEEDS)
+        assert pool.choose(NEEDS) is made[0]
         made[0].scene = "opening"
-        assert pool.next_child(NEEDS) is made[1]
+        assert pool.choose(NEEDS) is made[1]
         assert [one.living for one in made] == [False, True, True]
 
     def test_a_child_that_died_while_it_waited_is_replaced(self, pool: Pool) -> None:

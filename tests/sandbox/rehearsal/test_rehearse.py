@@ -265,8 +265,19 @@ def test_the_last_failure_is_known_until_a_rehearsal_comes_to_its_end(
         with pytest.raises(ExternalServiceError):
             prepare.prepare()
     assert pools.last_failure() == "The last rehearsal could not be held: the disk is full."
+    report_of("result = 1")
+    with monkeypatch.context() as patch:
+        patch.setattr(confinement.current(), "means", _nothing_confines)
+        with pytest.raises(confinement.Unconfined):
+            prepare.prepare()
+    assert pools.last_failure() == "", "the panel shows by itself that nothing confines a rehearsal"
+    pools.current().failure = "The last rehearsal could not be held."
     pools.shutdown()
     assert pools.last_failure() == ""
+
+
+def _nothing_confines() -> None:
+    raise confinement.Unconfined("no means of confinement works here")
 
 
 def _no_copy(_folder: Path) -> None:

@@ -358,7 +358,19 @@ def test_a_run_without_a_thread_does_not_begin(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(threading.Thread, "start", no_thread)
     with pytest.raises(RuntimeError, match="new thread"), Watchdog(SHORT):
         pass
-    assert not watchdog._watcher.runs()
+    assert not watchdog._watcher.runs
+    monkeypatch.undo()
+    assert isinstance(refusal("while True: pass", limits=SHORT), LimitExceeded)
+
+
+def test_a_run_does_not_begin_before_its_thread_watches(monkeypatch: pytest.MonkeyPatch) -> None:
+    watchdog.rest()
+    monkeypatch.setattr(watchdog._Watcher, "_watch", lambda _self: None)
+    monkeypatch.setattr(watchdog, "_START_S", 0.1)
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="no thread that watches scripts has started"), Watchdog(SHORT):
+            pass
+    assert not watchdog._watcher.runs
     monkeypatch.undo()
     assert isinstance(refusal("while True: pass", limits=SHORT), LimitExceeded)
 

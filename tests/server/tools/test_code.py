@@ -105,6 +105,15 @@ def test_a_script_that_nobody_is_asked_about_is_rehearsed_first() -> None:
 
 
 @pytest.mark.usefixtures("_by_default")
+@pytest.mark.parametrize("level", ["arithmetic", "math", "blender", None])
+def test_arithmetic_needs_no_rehearsal(level: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = {} if level is None else {"level": level}
+    assert ("rehearsal_seconds" in _execute("result = 6 * 7", **asked).structured) is (level != "arithmetic")
+    monkeypatch.setenv("BLENDER_MCP_LEVEL", "arithmetic")
+    assert _execute("result = 6 * 7").structured == {"status": "success", "result": 42, "stdout": ""}
+
+
+@pytest.mark.usefixtures("_by_default")
 def test_a_script_that_fails_never_touches_the_open_scene(monkeypatch: pytest.MonkeyPatch) -> None:
     ran: list[object] = []
     monkeypatch.setattr(execute, "run", lambda *_, **__: ran.append(1))

@@ -228,7 +228,7 @@ def test_operators_that_make_before_they_remove_free_no_memory(operator: str) ->
         "delete(b, geom=b.verts[:], context='VERTS')",
         "delete(b, geom=b.verts, context='VERTS')",
         "remove_doubles(b, verts=b.verts, dist=100)",
-        "weld_verts(b, targetmap={v: b.verts[:][0] for v in b.verts[:][1:]})",
+        "weld_verts(b, targetmap=dict.fromkeys(b.verts[:][1:], b.verts[:][0]))",
     ],
 )
 def test_an_operator_that_leaves_nothing_frees_it(operator: str) -> None:
