@@ -33,7 +33,7 @@ _NO_DATA_BLOCKS = frozenset((b"REND", b"GLOB", b"DNA1", b"TEST", b"USER", b"ENDB
 #: Blocks that do not count for what a file opens with, without its windows. `GLOB` counts: it names the open scene.
 _NOT_OF_SCENES = _NO_DATA_BLOCKS - {b"GLOB"} | {b"WM\0\0", b"SR\0\0", b"SN\0\0", b"WS\0\0"}
 #: The key of that block, which has no name; no data-block has this one.
-_OPENS_WITH = "\0"
+_OPENS_WITH = b"\0"
 #: The bytes that are read at once to find where the blocks begin.
 _AT_ONCE = 1 << 20
 
@@ -47,7 +47,9 @@ def changed(before: Path, after: Path) -> set[str]:
         old, new = _Blend(first), _Blend(second)
         was, now = old.parts(_NO_DATA_BLOCKS), new.parts(_NO_DATA_BLOCKS)
         return {
-            name for name in was | now if not _same(old, was.get(name, []), new, now.get(name, []), _equal)
+            name.decode("utf-8", "replace")
+            for name in was | now
+            if not _same(old, was.get(name, []), new, now.get(name, []), _equal)
         }
 
 
@@ -78,33 +80,35 @@ class _Blend:
         else:
             raise ValueError("this is no uncompressed .blend file of a 64-bit, little-endian Blender")
 
-    def parts(self, without: frozenset[bytes]) -> dict[str, list[tuple[int, int]]]:
+    def parts(self, without: frozenset[bytes]) -> dict[bytes, list[tuple[int, int]]]:
         """Return name -> where the data-blocks of this name are, with the data that they own: begin and end.
 
         without: the codes of the blocks that are left out.
         """
-        found: dict[str, list[tuple[int, int]]] = {}
-        at, begin, name = self._begin, 0, ""
-        read, start, most = b"", 0, self._head + _NAME + _LONGEST_NAME
+        found: dict[bytes, list[tuple[int, int]]] = {}
+        head, unpack, most = self._head, self._struct.unpack_from, self._head + _NAME + _LONGEST_NAME
+        begin, name = 0, b""
+        read, start, at = b"", self._begin, 0  # `at` counts from `start`
         while True:
-            if at + most > start + len(read):
-                self._file.seek(at)
-                read, start = self._file.read(_AT_ONCE), at
-            if len(read) - (at - start) < self._head:
-                break
-            code, length = self._struct.unpack_from(read, at - start)
+            if at + most > len(read):
+                start, at = start + at, 0
+                self._file.seek(start)
+                read = self._file.read(_AT_ONCE)
+                if len(read) < head:
+                    break
+            code, length = unpack(read, at)
             if code != b"DATA":  # the start of a data-block; the data that it owns follows
                 if name:
-                    found.setdefault(name, []).append((begin, at))
-                begin, name = at, self._key(code, read, at - start, without)
-            at += self._head + length
+                    found.setdefault(name, []).append((begin, start + at))
+                begin, name = start + at, self._key(code, read, at, without)
+            at += head + length
         if name:
-            found.setdefault(name, []).append((begin, at))
+            found.setdefault(name, []).append((begin, start))
         return found
 
-    def _key(self, code: bytes, read: bytes, at: int, without: frozenset[bytes]) -> str:
+    def _key(self, code: bytes, read: bytes, at: int, without: frozenset[bytes]) -> bytes:
         if code in without:
-            return ""
+            return b""
         return _OPENS_WITH if code == b"GLOB" else _name(read, at + self._head)
 
     def read(self, part: tuple[int, int]) -> bytes:
@@ -189,6 +193,6 @@ def _same_words(before: bytes, places: dict[int, int], after: bytes, moved: dict
     )
 
 
-def _name(read: bytes, at: int) -> str:
+def _name(read: bytes, at: int) -> bytes:
     at += _NAME
-    return read[at : at + _LONGEST_NAME].partition(b"\0")[0].decode("utf-8", "replace")
+    return read[at : at + _LONGEST_NAME].partition(b"\0")[0]
