@@ -11,9 +11,10 @@ from functools import cache
 from typing import Any, TypeVar
 
 import fastjsonschema
+import pytest
 from bl_ext.user_default.mcp_bridge.base import main_thread, settings
 from bl_ext.user_default.mcp_bridge.base.errors import BridgeError
-from bl_ext.user_default.mcp_bridge.server import bridge
+from bl_ext.user_default.mcp_bridge.server import assembly, bridge
 from bl_ext.user_default.mcp_bridge.server.protocol.messages.content import ToolResult, failed
 from bl_ext.user_default.mcp_bridge.server.tools import all_tools
 
@@ -79,7 +80,9 @@ class Tools:
     """A running bridge. `capabilities` are the client's; stop it with `stop`."""
 
     def __init__(self, **capabilities: Any) -> None:
-        self._bridge = bridge.start(settings.current())
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(assembly, "has_window", lambda: False)  # so that no user has to admit this client
+            self._bridge = bridge.start(settings.current())
         self.port, self.token = self._bridge.port, self._bridge.token
         self.capabilities = capabilities
         #: More members of each call's `_meta`.
