@@ -30,7 +30,7 @@ _MOST_STILL_S = 0.1
 
 #: A lock: the thread that holds it chooses a child.
 _choice = threading.Lock()
-#: The newest copy. A child is chosen for this one only: it ends the child that was chosen for a former one.
+#: The newest copy. Only for this one is a child chosen; the child that was chosen for an older copy then ends.
 _newest: Prepared | None = None
 #: If the scene of the last rehearsal was large: its pool, and how long the window stood still for the copy.
 _last: tuple[Pool, float] | None = None

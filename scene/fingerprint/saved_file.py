@@ -4,7 +4,7 @@
 This takes a fraction of the time of a walk through all properties. Data-blocks of different kinds with the same name
 count as one. A difference means only that the data-block may have changed: arrays that only moved in memory differ,
 too.
-Source: BLO_blend_defs.hh, BLO_core_bhead.hh and DNA_ID.h of Blender.
+Source: BLO_blend_defs.hh, BLO_core_bhead.hh, DNA_ID.h and DNA_fileGlobal_types.h of Blender.
 """
 
 from __future__ import annotations
@@ -34,6 +34,9 @@ _NO_DATA_BLOCKS = frozenset((b"REND", b"GLOB", b"DNA1", b"TEST", b"USER", b"ENDB
 _NOT_OF_SCENES = _NO_DATA_BLOCKS - {b"GLOB"} | {b"WM\0\0", b"SR\0\0", b"SN\0\0", b"WS\0\0"}
 #: The key of that block, which has no name; no data-block has this one.
 _OPENS_WITH = b"\0"
+#: Where the texts of `GLOB` begin and end, counted from its links: the path of the file and, from Blender 5.0 on, the
+#: name of the working colour space. Blender writes whatever was in memory behind the end of such a text.
+_PATH, _SPACE, _TEXTS_END = 80 - _LINKS, 1104 - _LINKS, 1168 - _LINKS
 #: The bytes that are read at once to find where the blocks begin.
 _AT_ONCE = 1 << 20
 
@@ -137,10 +140,11 @@ class _Blend:
             yield head, part[at + skipped : at + length]
             at, skipped = at + length, 0
 
-    def nameless(self, content: bytes) -> bytes:
-        """Return the content of a block without the name of the file."""
+    def nameless(self, head: bytes, content: bytes) -> bytes:
+        """Return the content of a block without the name of the file, and `GLOB` without what is left undefined."""
         name = os.fsencode(Path(self._file.name).name)
-        return content.replace(name, bytes(len(name)))
+        content = content.replace(name, bytes(len(name)))
+        return _defined(content) if head.startswith(b"GLOB") else content
 
 
 _Same = Callable[[_Blend, _Blend, bytes, bytes], bool]
@@ -173,9 +177,16 @@ def _moved(old: _Blend, new: _Blend, before: bytes, after: bytes) -> bool:
         one is not None
         and other is not None
         and one[0] == other[0]
-        and (one[1] == other[1] or _same_words(old.nameless(one[1]), places, new.nameless(other[1]), moved))
+        and (one[1] == other[1] or _same_words(old.nameless(*one), places, new.nameless(*other), moved))
         for one, other in zip_longest(old.contents(before), new.contents(after))
     )
+
+
+def _defined(content: bytes) -> bytes:
+    """Return the content of `GLOB` without the bytes behind the end of each text."""
+    path, space = content[_PATH:_SPACE], content[_SPACE:_TEXTS_END]
+    texts = (text.partition(b"\0")[0] + b"\0" for text in (path, space))
+    return b"".join((content[:_PATH], *texts, content[_TEXTS_END:]))
 
 
 def _same_words(before: bytes, places: dict[int, int], after: bytes, moved: dict[int, int]) -> bool:

@@ -46,6 +46,22 @@ def test_nothing_was_changed(tmp_path: Path) -> None:
     assert _same_after(tmp_path, lambda: None)
 
 
+def test_what_blender_leaves_undefined_does_not_count(tmp_path: Path) -> None:
+    """Blender 5.0 writes whatever was in memory behind the end of a text of `GLOB`."""
+    file = _save(tmp_path / "0.blend")
+    written = file.read_bytes()
+    is_old = written.startswith(b"BLENDER-v")
+    begin = written.index(b"GLOB") + (24 if is_old else 32)
+    other = tmp_path / "other" / file.name
+    other.parent.mkdir()
+    for start, end in [(80, 1104)] if is_old else [(80, 1104), (1104, 1168)]:
+        for at, counts in ((start, True), (end - 1, False)):
+            changed = bytearray(written)
+            changed[begin + at] ^= 1
+            other.write_bytes(changed)
+            assert same_scenes(file, other) is not counts
+
+
 def test_what_only_moved_in_memory_was_not_changed(tmp_path: Path) -> None:
     """Custom properties are written in their order, from wherever they are."""
 
