@@ -12,6 +12,7 @@ import difflib
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from ...base.process import collector
 from ..facts.policy import Policy, policy
 from ..facts.reasons import instead_of, why_blender, why_builtin, why_module, why_property
 from ..guard.modules import import_advice
@@ -61,6 +62,7 @@ class ValidationResult:
         }
 
 
+@collector.off()  # the trees have many objects and no garbage: each collection would search the host's objects, too
 def validate(text: str, rna: RnaIndex, rules: Policy | None = None) -> ValidationResult:
     """Check a script for this Blender and this policy (default: the level `blender`). Never runs it."""
     rules = rules or policy("blender")

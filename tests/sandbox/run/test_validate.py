@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import json
 from importlib import import_module
 
@@ -235,3 +236,20 @@ def test_validation_and_views_agree_on_every_name_of_blenders_modules(index: rna
                 different.append(f"{module}.{name}")
     assert len(index.withheld) > 50
     assert different == []
+
+
+def test_the_collector_does_not_search_the_objects_of_blender_meanwhile(index: rna.RnaIndex) -> None:
+    """A search of all objects stops the window for 70 ms, and a script's trees have many objects, so it would begin."""
+    text = "\n".join(f"x{number} = bpy.data.objects['Cube'].location.x + {number}" for number in range(200))
+    began: list[str] = []
+    watch = lambda phase, _details: began.append(phase) if phase == "start" else None  # noqa: E731
+    before = gc.get_threshold()
+    gc.collect()
+    gc.callbacks.append(watch)
+    gc.set_threshold(100, 10, 10)
+    try:
+        assert check(text, index).is_valid
+    finally:
+        gc.set_threshold(*before)
+        gc.callbacks.remove(watch)
+    assert len(began) <= 1  # one may begin as soon as it is on again
