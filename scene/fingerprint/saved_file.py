@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from itertools import zip_longest
 from pathlib import Path
 from typing import BinaryIO
@@ -28,6 +28,8 @@ _LINKS, _NAME = 24, 40 + 2
 _LONGEST_NAME = 256
 #: The address of a block in its head; pointers to it have this value.
 _ADDRESS = struct.Struct("<8xQ")
+#: The bits of the longest address of memory. The bits behind the beginning of a number that stands for an address.
+_LONGEST_ADDRESS, _NEAR = 48, 16
 #: Blocks that are neither a data-block nor a part of one.
 _NO_DATA_BLOCKS = frozenset((b"REND", b"GLOB", b"DNA1", b"TEST", b"USER", b"ENDB"))
 #: Blocks that do not count for what a file opens with, without its windows. `GLOB` counts: it names the open scene.
@@ -75,6 +77,8 @@ class _Blend:
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
+        #: The addresses of all blocks; empty until they are needed.
+        self._all: set[int] = set()
         header = file.read(12)
         if header.startswith(b"BLENDER-v"):  # of Blender 2.5 to 4.5, `BLENDER-v402`
             self._begin, (self._head, self._struct) = 12, _OLD
@@ -113,6 +117,33 @@ class _Blend:
         if code in without:
             return b""
         return _OPENS_WITH if code == b"GLOB" else _name(read, at + self._head)
+
+    def leads_nowhere(self, word: int, near: Set[int]) -> bool:
+        """Return whether a word is a pointer to memory that is not in the file, so that Blender reads it as null.
+
+        Instead of addresses, newer Blenders write numbers: they hash the name of a data-block and count up for each
+        pointer in it, but memory that had a number before keeps it. What was freed in between may be such memory, so
+        the same scene can get other numbers. Source: `stable_address_ids` in writefile.cc.
+
+        near: the beginnings of the numbers of some blocks. A word with such a beginning is a number, too: hashes have
+        64 bits. Addresses, as older Blenders write them, are shorter than numbers.
+        """
+        if word >> _LONGEST_ADDRESS == 0 or word >> _NEAR not in near:
+            return False
+        if not self._all:
+            self._all = self._every_address()
+        return word not in self._all
+
+    def _every_address(self) -> set[int]:
+        found: set[int] = set()
+        begin = self._begin
+        while True:
+            self._file.seek(begin)
+            head = self._file.read(self._head)
+            if len(head) < self._head:
+                return found
+            found.add(_ADDRESS.unpack_from(head)[0])
+            begin += self._head + self._struct.unpack_from(head)[1]
 
     def read(self, part: tuple[int, int]) -> bytes:
         """Return the bytes of a part."""
@@ -173,11 +204,22 @@ def _moved(old: _Blend, new: _Blend, before: bytes, after: bytes) -> bool:
     # Other data-blocks point to the first block: it is the same data-block only if it has not moved.
     if not before.startswith(b"GLOB") and next(iter(places)) != next(iter(moved)):
         return False
+    near = {address >> _NEAR for address in (*places, *moved)}
     return all(
         one is not None
         and other is not None
         and one[0] == other[0]
-        and (one[1] == other[1] or _same_words(old.nameless(*one), places, new.nameless(*other), moved))
+        and (
+            one[1] == other[1]
+            or _same_words(
+                old.nameless(*one),
+                new.nameless(*other),
+                lambda was, now: (
+                    (was in places and places[was] == moved.get(now))
+                    or (old.leads_nowhere(was, near) and new.leads_nowhere(now, near))
+                ),
+            )
+        )
         for one, other in zip_longest(old.contents(before), new.contents(after))
     )
 
@@ -189,14 +231,14 @@ def _defined(content: bytes) -> bytes:
     return b"".join((content[:_PATH], *texts, content[_TEXTS_END:]))
 
 
-def _same_words(before: bytes, places: dict[int, int], after: bytes, moved: dict[int, int]) -> bool:
-    """Return whether the 8-byte words are equal, or point to blocks with the same number, and the rest is equal."""
+def _same_words(before: bytes, after: bytes, same: Callable[[int, int], bool]) -> bool:
+    """Return whether the 8-byte words are equal, or `same` finds them the same, and the rest is equal."""
     end = len(before) & ~7
     return (
         len(before) == len(after)
         and before[end:] == after[end:]
         and all(
-            one == other or (one in places and places[one] == moved.get(other))
+            one == other or same(one, other)
             for one, other in zip(
                 memoryview(before)[:end].cast("Q"), memoryview(after)[:end].cast("Q"), strict=True
             )

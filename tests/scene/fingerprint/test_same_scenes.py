@@ -62,6 +62,44 @@ def test_what_blender_leaves_undefined_does_not_count(tmp_path: Path) -> None:
             assert same_scenes(file, other) is not counts
 
 
+_NOT_OF_SCENES = (b"WM\0\0", b"SR\0\0", b"SN\0\0", b"WS\0\0", b"DNA1", b"USER")
+
+
+def test_a_pointer_to_what_is_not_in_the_file_does_not_count(tmp_path: Path) -> None:
+    """Newer Blenders number pointers; the same scene can get other numbers. The test changes every number there is."""
+    file = _save(tmp_path / "0.blend")
+    written = file.read_bytes()
+    size = 24 if written.startswith(b"BLENDER-v") else 32
+    at = 12 if size == 24 else 17
+    blocks: set[int] = set()
+    numbers: list[tuple[int, int]] = []  # where they are, and what they are
+    near: set[int] = set()
+    counts = False
+    while (code := written[at : at + 4]) != b"ENDB":
+        length = int.from_bytes(
+            written[at + 4 : at + 8] if size == 24 else written[at + 16 : at + 24], "little"
+        )
+        address = int.from_bytes(written[at + 8 : at + 16], "little")
+        blocks.add(address)
+        if code != b"DATA":
+            near, counts = set(), code not in _NOT_OF_SCENES
+        if address >> 48:
+            near.add(address >> 16)
+        at += size
+        if code == b"DATA" and counts:
+            words = [int.from_bytes(written[i : i + 8], "little") for i in range(at, at + length - 7, 8)]
+            numbers += [(at + 8 * n, word) for n, word in enumerate(words) if word >> 16 in near]
+        at += length
+    kinds = {word in blocks for _at, word in numbers}
+    assert kinds == ({True, False} if bpy.app.version >= (5, 0) else set())
+    other = tmp_path / "other" / file.name
+    other.parent.mkdir()
+    for at, word in numbers[:: max(1, len(numbers) // 100)]:
+        free = next(one for one in range(word ^ 0x8000, 1 << 64, 16) if one not in blocks)
+        other.write_bytes(written[:at] + free.to_bytes(8, "little") + written[at + 8 :])
+        assert same_scenes(file, other) is (word not in blocks), at
+
+
 def test_what_only_moved_in_memory_was_not_changed(tmp_path: Path) -> None:
     """Custom properties are written in their order, from wherever they are."""
 
