@@ -28,7 +28,8 @@ _LINKS, _NAME = 24, 40 + 2
 _LONGEST_NAME = 256
 #: The address of a block in its head; pointers to it have this value.
 _ADDRESS = struct.Struct("<8xQ")
-#: The bits of the longest address of memory. The bits behind the beginning of a number that stands for an address.
+#: How many bits an address of memory has at most; and how many of the last bits may differ between the numbers that
+#: newer Blenders write for near addresses.
 _LONGEST_ADDRESS, _NEAR = 48, 16
 #: Blocks that are neither a data-block nor a part of one.
 _NO_DATA_BLOCKS = frozenset((b"REND", b"GLOB", b"DNA1", b"TEST", b"USER", b"ENDB"))
@@ -78,7 +79,7 @@ class _Blend:
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
         #: The addresses of all blocks; empty until they are needed.
-        self._all: set[int] = set()
+        self._addresses: set[int] = set()
         header = file.read(12)
         if header.startswith(b"BLENDER-v"):  # of Blender 2.5 to 4.5, `BLENDER-v402`
             self._begin, (self._head, self._struct) = 12, _OLD
@@ -130,11 +131,11 @@ class _Blend:
         """
         if word >> _LONGEST_ADDRESS == 0 or word >> _NEAR not in near:
             return False
-        if not self._all:
-            self._all = self._every_address()
-        return word not in self._all
+        if not self._addresses:
+            self._addresses = self._read_addresses()
+        return word not in self._addresses
 
-    def _every_address(self) -> set[int]:
+    def _read_addresses(self) -> set[int]:
         found: set[int] = set()
         begin = self._begin
         while True:
@@ -205,21 +206,17 @@ def _moved(old: _Blend, new: _Blend, before: bytes, after: bytes) -> bool:
     if not before.startswith(b"GLOB") and next(iter(places)) != next(iter(moved)):
         return False
     near = {address >> _NEAR for address in (*places, *moved)}
+
+    def same(was: int, now: int) -> bool:
+        if was in places:
+            return places[was] == moved.get(now)
+        return old.leads_nowhere(was, near) and new.leads_nowhere(now, near)
+
     return all(
         one is not None
         and other is not None
         and one[0] == other[0]
-        and (
-            one[1] == other[1]
-            or _same_words(
-                old.nameless(*one),
-                new.nameless(*other),
-                lambda was, now: (
-                    (was in places and places[was] == moved.get(now))
-                    or (old.leads_nowhere(was, near) and new.leads_nowhere(now, near))
-                ),
-            )
-        )
+        and (one[1] == other[1] or _same_words(old.nameless(*one), new.nameless(*other), same))
         for one, other in zip_longest(old.contents(before), new.contents(after))
     )
 
