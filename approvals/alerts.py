@@ -7,6 +7,8 @@ import ast
 import sys
 from collections.abc import Iterator
 
+from ..sandbox.language.parse import parse_if_python
+
 __all__ = ("named_outside", "outside")
 
 #: Modules of the standard library that only compute and reach nothing outside.
@@ -27,9 +29,8 @@ _MOST = 8
 
 def outside(script: str) -> tuple[str, ...]:
     """Names that the script uses from outside Blender, in order, at most 8; none for a text that is not Python."""
-    try:
-        tree = ast.parse(script)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = parse_if_python(script)
+    if tree is None:
         return ()
     found = dict.fromkeys(name for node in ast.walk(tree) for name in _names(node))
     return tuple(found)[:_MOST]

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ..base.errors import InvalidParamsError
+from ..sandbox.language.parse import parse_if_python
 
 __all__ = ("Extracted", "NoScript", "extract")
 
@@ -273,20 +274,13 @@ def _without_prompts(text: str) -> str:
     return "\n".join(kept)
 
 
-def _parse(text: str) -> ast.Module | None:
-    try:
-        return ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-
-
 def _parses(text: str) -> bool:
-    return bool(text.strip()) and _parse(text) is not None
+    return bool(text.strip()) and parse_if_python(text) is not None
 
 
 def _is_code(text: str) -> bool:
     """Whether a text is Python that does something: `Sure` and `"a note"` are valid Python, too, but no script."""
-    tree = _parse(text)
+    tree = parse_if_python(text)
     if tree is None:
         return False
     return any(not isinstance(node, ast.Expr) or isinstance(node.value, ast.Call) for node in tree.body)

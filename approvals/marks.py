@@ -14,6 +14,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
+from ..sandbox.language.parse import parse_if_python
 from .alerts import named_outside
 
 __all__ = ("LONGEST", "Mark", "lines_of", "marks", "visible")
@@ -61,9 +62,8 @@ def _found(script: str) -> Iterator[tuple[int, Mark]]:
         if len(line) > LONGEST or _GAP.search(line) or any(_shown(letter) != letter for letter in line):
             yield number, "hides"
     yield from ((number, "hides") for number in _with_semicolon(script))
-    try:
-        tree = ast.parse(script)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = parse_if_python(script)
+    if tree is None:
         return
     for node in ast.walk(tree):
         number = getattr(node, "lineno", 0)

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
 from ...base.errors import HandlerError, LimitExceeded, PolicyError
+from .parse import parse
 
 __all__ = ("BITS_LIMIT", "SOURCE_LIMIT", "calculate", "evaluate")
 
@@ -97,7 +98,7 @@ def _run(code: str) -> _Calculator:
             f"the program has {len(code):,} characters; {SOURCE_LIMIT:,} are allowed", limit="source"
         )
     try:
-        tree = ast.parse(code)
+        tree = parse(code)
     except (RecursionError, MemoryError):
         raise LimitExceeded("the program is nested too deeply", limit="depth") from None
     except SyntaxError as error:

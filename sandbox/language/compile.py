@@ -19,6 +19,7 @@ from ...base.process import collector
 from .analysis.inference import Scopes
 from .analysis.reached import Reached
 from .nodes import Finding
+from .parse import parse
 from .prepare import prepare
 from .statements import Import, Statements
 
@@ -120,7 +121,7 @@ def _parse(source: str, filename: str, source_limit: int) -> ast.Module:
             "send it in parts",
         )
     try:
-        return prepare(ast.parse(source, filename))
+        return prepare(parse(source, filename))
     except (RecursionError, MemoryError):
         raise _refusal(
             "size", "the script is nested too deeply", "split it into statements or functions"

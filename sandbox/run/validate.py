@@ -20,6 +20,7 @@ from ..language.analysis.aliases import aliases, bound_names
 from ..language.analysis.certain_calls import called_in_any_case, is_main
 from ..language.compile import Compiled, Finding, Import, ScriptRefused, compile_script
 from ..language.nodes import children
+from ..language.parse import parse
 from ..language.prepare import prepare
 from ..reference.rna import Property, RnaIndex
 from .known_names import why_refused
@@ -70,7 +71,7 @@ def validate(text: str, rna: RnaIndex, rules: Policy | None = None) -> Validatio
         compiled = compile_script(text)
     except ScriptRefused as refused:
         return ValidationResult(False, tuple(refused.findings), statistics=_count_lines(text))
-    checker = _Checker(prepare(ast.parse(text)), text, rna, rules)
+    checker = _Checker(prepare(parse(text)), text, rna, rules)
     errors, warnings = checker.run(compiled)
     return ValidationResult(
         not errors,
