@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ..base.jobs import Job
     from .link import Outlet
     from .protocol.core import Core
-    from .protocol.messages.content import Json
+    from .protocol.messages.content import Json, ToolResult
 
 #: The most requests of one client that may run at the same time.
 MAX_IN_FLIGHT = 64
@@ -219,18 +219,28 @@ class Connection:
         link = Link(self, call)
         context = RequestContext(call, link)
         if isinstance(work, CallTool) and work.tool.now is not None:
-            visit = handlers.Visit(self.dispatcher.core, context, call, work.tool, work.arguments)
-            end = partial(own.run, self._end_visit, call, link, span, visit)
-            visit.work.add_done_callback(lambda _: self.dispatcher.calls.in_next_turn(end))
-            return visit.work
+            visit = handlers.Visit(self.dispatcher.core, call, work.tool, work.arguments)
+            end = partial(self._end_visit, call, link, span, visit)
+            begun = visit.begin(context)
+            begun.add_done_callback(
+                lambda ended: self.dispatcher.calls.in_next_turn(partial(own.run, end, ended))
+            )
+            return begun
         task = self.dispatcher.loop.create_task(self._perform(start, context, link, span))
         task.add_done_callback(lambda _: self._ended(call))
         return task
 
-    def _end_visit(self, call: Call, link: Link, span: tracing.Span | None, visit: handlers.Visit) -> None:
+    def _end_visit(
+        self,
+        call: Call,
+        link: Link,
+        span: tracing.Span | None,
+        visit: handlers.Visit,
+        work: futures.Future[ToolResult],
+    ) -> None:
         outcome: Json | BaseException
         try:
-            outcome = visit.result()
+            outcome = visit.result(work)
         except BaseException as error:  # also what a tool must not raise: its call has to end
             outcome = error
         self._ended(call)

@@ -59,19 +59,25 @@ async def perform(core: Core, context: RequestContext, call: Call, work: Work) -
 
 
 class Visit:
-    """A call of a tool with `now`, on its way to Blender's main thread and back. `result` is for the end of `work`."""
+    """A call of a tool with `now`, on its way to Blender's main thread and back.
 
-    def __init__(self, core: Core, context: RequestContext, call: Call, tool: Tool, arguments: Json) -> None:
+    It has no reference to its work, which has one to it: only the garbage collector would free such a circle.
+    """
+
+    def __init__(self, core: Core, call: Call, tool: Tool, arguments: Json) -> None:
         begin, named = time.perf_counter(), _named(core, tool, arguments)
         self._attempt = _Attempt(core, call, tool, named, begin)
-        #: Ends with what the tool returned or raised. Cancelled, it does not begin any more.
-        self.work = _submit(core, context, call, tool, named)
 
-    def result(self) -> Json:
+    def begin(self, context: RequestContext) -> futures.Future[ToolResult]:
+        """Return the work: it ends with what the tool returns or raises. If it is cancelled, it does not begin."""
+        attempt = self._attempt
+        return _submit(attempt.core, context, attempt.call, attempt.tool, attempt.arguments)
+
+    def result(self, work: futures.Future[ToolResult]) -> Json:
         """Return the result of the ended work as `perform` does. Raises CancelledError for work that was cancelled."""
         try:
             with self._attempt as done:
-                made = done(self.work.result())
+                made = done(work.result())
         except BridgeError as error:
             made = failed(error)
         return tool_result(made)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
@@ -630,6 +631,50 @@ def test_a_plain_tool_ends_in_the_context_of_its_request() -> None:
 
     OnMainThread(work, tools=[now(fail)])
     assert ids == [0, 1, 2, 3, 4]
+
+
+def test_a_request_that_succeeds_leaves_nothing_that_only_the_garbage_collector_frees() -> None:
+    """Otherwise many calls would make it search Blender's objects, and the window stand still meanwhile."""
+
+    def plain(context: RequestContext, arguments: Json) -> ToolResult:
+        context.report_progress(1, 2, "half")
+        return ToolResult(structured=arguments)
+
+    async def other(context: RequestContext, arguments: Json) -> ToolResult:
+        context.log("info", "half", None)
+        return ToolResult(structured=arguments)
+
+    async def read(_context: RequestContext, _uri: str) -> list[Json]:
+        return []
+
+    requests: dict[str, tuple[str, Json]] = {
+        "a plain tool": ("tools/call", {"name": "plain", "_meta": {"progressToken": "p"}}),
+        "another tool": ("tools/call", {"name": "other", "arguments": {"wanted": 5}}),
+        "a resource": ("resources/read", {"uri": "test://one"}),
+        **{method: (method, {}) for method in ("ping", "tools/list", "resources/list", "prompts/list")},
+    }
+    left: dict[str, int] = {}
+
+    async def work(client: Client) -> None:
+        client.connection.dispatcher.core.features.add(Resource(uri="test://one", name="one", read=read))
+        for what, (method, params) in requests.items():
+            for times in (2, 20):
+                client.sent.clear()
+                gc.collect()
+                for number in range(times):
+                    client.connection.feed(request(number, method, **params))
+                while len([message for message in client.sent if "id" in message]) < times:
+                    await asyncio.sleep(0.001)
+                await asyncio.sleep(0.001)
+                left[what] = gc.collect()
+
+    gc.disable()
+    try:
+        other_tool = Tool(name="other", input_schema={"type": "object"}, handler=other)
+        OnMainThread(work, tools=[now(plain, "plain"), other_tool])
+    finally:
+        gc.enable()
+    assert left == dict.fromkeys(requests, 0)
 
 
 def test_json_in_a_text_that_is_nested_too_deeply_is_refused_like_any_other() -> None:
