@@ -28,6 +28,8 @@ from .protocol.peer import Peer
 from .protocol.work import CallTool
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..base.jobs import Job
     from .link import Outlet
     from .protocol.core import Core
@@ -54,6 +56,8 @@ class Dispatcher:
         self._max_in_flight = max_in_flight
         #: Client id -> its running calls, also after its connection has ended.
         self._running: dict[str, dict[Call, Running]] = {}
+        #: The connection of the last request.
+        self._last: Connection | None = None
         self._unlisten = (core.features.listen(self._on_change), core.jobs.listen(self._on_job))
 
     def connect(self, client: Principal, outlet: Outlet, *, allow_plain: bool = False) -> Connection:
@@ -84,6 +88,19 @@ class Dispatcher:
     def has_room(self, client_id: str) -> bool:
         """Return whether a client may have one more running request."""
         return len(self._running.get(client_id, ())) < self._max_in_flight
+
+    def start(self, connection: Connection, request: Callable[[], None]) -> None:
+        """Start a request: at once, or together with those that arrive in this turn of the loop.
+
+        Together, many take less time, because the main thread wakes once for all. But one alone takes 60 µs longer. So
+        a request starts at once if the one before it came over the same connection and has ended.
+        """
+        is_alone = self._last is connection and not self._running and not self.calls.waiting
+        self._last = connection
+        if is_alone:
+            request()
+        else:
+            self.calls.in_next_turn(request)
 
     def note_begin(self, call: Call, running: Running) -> None:
         """Note that a request runs."""
@@ -146,7 +163,7 @@ class Connection:
                 case Send():
                     self.outlet.deliver(action)
                 case Start():
-                    self._start(action)
+                    self.dispatcher.start(self, partial(self._start, action))
                 case Stop():
                     self._stop(action.call)
                 case Answered():
@@ -171,6 +188,8 @@ class Connection:
 
     def _start(self, start: Start) -> None:
         call = start.call
+        if call.cancelled.is_set():  # since it came; `_stop` has found nothing to stop
+            return
         if not self.dispatcher.has_room(call.client.id):
             busy = RpcError(
                 SERVER_BUSY, "Busy: too many requests of this client are under way; try again later"

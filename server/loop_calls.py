@@ -57,6 +57,11 @@ class LoopCalls:
         if self._next:
             self._wake()
 
+    @property
+    def waiting(self) -> bool:
+        """Whether the next turn of the loop has something to call."""
+        return bool(self._next)
+
     def soon(self, function: Callable[..., object], *arguments: Any) -> None:
         """Call `function` on the loop: at once if this is its thread, otherwise in its next turn."""
         if threading.get_ident() == self._thread:

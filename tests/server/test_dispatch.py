@@ -594,6 +594,63 @@ def test_a_cancelled_plain_tool_does_not_begin_and_gets_no_answer() -> None:
     OnMainThread(work, tools=[now(hold, "hold"), now(note, "note")])
 
 
+def test_requests_that_arrive_together_begin_together_and_a_single_one_at_once() -> None:
+    free = threading.Event()
+
+    def hold(_context: RequestContext, arguments: Json) -> ToolResult:
+        free.wait(5)
+        return ToolResult(structured=arguments)
+
+    async def work(client: Client) -> None:
+        dispatcher = client.connection.dispatcher
+        other = Client(dispatcher, BOB)
+        other.connection.feed(handshake())
+        free.set()
+        await client.call("first", "hold")
+        free.clear()
+        client.connection.feed(request("alone", "tools/call", name="hold"))
+        assert dispatcher.in_flight == 1, "it began at once"
+        for one in (client, other):
+            one.connection.feed(request("beside", "tools/call", name="hold"))
+        assert dispatcher.in_flight == 1, "they wait for the next turn"
+        await until(lambda: dispatcher.in_flight == 3)
+        free.set()
+        await client.answer("beside")
+        await other.answer("beside")
+        client.connection.feed(request("after another client", "tools/call", name="hold"))
+        assert dispatcher.in_flight == 0
+        await client.answer("after another client")
+
+    OnMainThread(work, tools=[now(hold, "hold")])
+
+
+def test_a_request_that_is_cancelled_as_it_arrives_does_not_begin() -> None:
+    begun: list[str] = []
+
+    def plain(_context: RequestContext, _arguments: Json) -> ToolResult:
+        begun.append("plain")
+        return ToolResult()
+
+    async def other(_context: RequestContext, _arguments: Json) -> ToolResult:
+        begun.append("other")
+        return ToolResult()
+
+    async def work(client: Client) -> None:
+        gone = Client(client.connection.dispatcher)
+        gone.connection.feed(handshake())
+        for name in ("plain", "other"):
+            for one in (client, gone):
+                one.connection.feed(request(name, "tools/call", name=name))
+            client.connection.feed(notification("notifications/cancelled", requestId=name))
+        gone.connection.close()
+        assert "result" in await client.call("last", "echo", arguments={"text": "a"})
+        assert [message["id"] for message in client.sent if "id" in message][1:] == ["last"]
+
+    tools = [now(plain, "plain"), Tool(name="other", input_schema={"type": "object"}, handler=other)]
+    OnMainThread(work, tools=tools)
+    assert begun == []
+
+
 def test_a_client_may_have_so_many_plain_tools_under_way_and_no_more() -> None:
     free = threading.Event()
 
