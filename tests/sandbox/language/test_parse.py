@@ -9,6 +9,7 @@ import gc
 import pytest
 from bl_ext.user_default.mcp_bridge.sandbox.language.parse import NOT_PYTHON, parse, parse_if_python
 
+from support.garbage import collections
 from support.imports import modules
 
 SCRIPT = "\n".join(f"x{number} = bpy.data.objects['Cube'].location.x + {number}" for number in range(200))
@@ -16,17 +17,8 @@ NO_PYTHON = ["Sure!", "x = (", "x = '\0'", "x = '\ud800'", "(" * 1000 + ")" * 10
 
 
 def test_the_collector_does_not_start_meanwhile() -> None:
-    began: list[str] = []
-    watch = lambda phase, _details: began.append(phase) if phase == "start" else None  # noqa: E731
-    before = gc.get_threshold()
-    gc.collect()
-    gc.callbacks.append(watch)
-    gc.set_threshold(100, 10, 10)
-    try:
+    with collections() as began:
         tree = parse(SCRIPT)
-    finally:
-        gc.set_threshold(*before)
-        gc.callbacks.remove(watch)
     assert len(tree.body) == 200
     assert len(began) <= 1  # one may begin as soon as it is on again
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import ast
-import gc
 import json
 from importlib import import_module
 
@@ -21,6 +20,7 @@ from bl_ext.user_default.mcp_bridge.sandbox.run.namespace import build_guard
 from bl_ext.user_default.mcp_bridge.sandbox.run.validate import ValidationResult, validate
 from bl_ext.user_default.mcp_bridge.sandbox.run.watchdog import ScriptStopped, Watchdog
 
+from support.garbage import collections
 from support.sandboxing import sandbox_cases
 from support.sandboxing.sandbox_cases import Honest, plain, run_honest
 
@@ -241,15 +241,6 @@ def test_validation_and_views_agree_on_every_name_of_blenders_modules(index: rna
 def test_the_collector_does_not_search_the_objects_of_blender_meanwhile(index: rna.RnaIndex) -> None:
     """A search of all objects stops the window for 70 ms, and a script's trees have many objects, so it would begin."""
     text = "\n".join(f"x{number} = bpy.data.objects['Cube'].location.x + {number}" for number in range(200))
-    began: list[str] = []
-    watch = lambda phase, _details: began.append(phase) if phase == "start" else None  # noqa: E731
-    before = gc.get_threshold()
-    gc.collect()
-    gc.callbacks.append(watch)
-    gc.set_threshold(100, 10, 10)
-    try:
+    with collections() as began:
         assert check(text, index).is_valid
-    finally:
-        gc.set_threshold(*before)
-        gc.callbacks.remove(watch)
     assert len(began) <= 1  # one may begin as soon as it is on again
