@@ -8,17 +8,20 @@ call, because the sandbox's pure rooms import this module's neighbours without B
 from __future__ import annotations
 
 import atexit
+import gc
+import sys
+import weakref
 from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import chain, compress, repeat
-from operator import attrgetter, contains, not_
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from .pixels import KeptPixels
 
 __all__ = ("Snapshot",)
 
-#: Types whose registered subclasses are compared, by name in bpy.types.
+#: Types whose subclasses an add-on can register later than it makes them, by name in bpy.types.
 _REGISTERED = (
     "Operator Macro Panel Menu Header UIList PropertyGroup AddonPreferences RenderEngine KeyingSetInfo Gizmo "
     "GizmoGroup Node NodeTree NodeSocket FileHandler AssetShelf WorkSpaceTool USDHook"
@@ -54,7 +57,10 @@ _Values = list[tuple[Any, ...]]
 
 
 class Snapshot:
-    """Blender's state outside the scene. Make it just before the script runs, on the main thread."""
+    """Blender's state outside the scene. Make it just before the script runs, on the main thread.
+
+    Keep Python's garbage collector off until the last look at what the script left: it tells which classes are new.
+    """
 
     def __init__(self) -> None:
         import bpy
@@ -62,7 +68,7 @@ class Snapshot:
         self._handlers = [*map(list, _handler_lists())]
         self._driver_names = dict(_driver_namespace())
         self._addons = frozenset(bpy.context.preferences.addons.keys())
-        self._classes = {name: _Classes.of(name, self._addons) for name in _REGISTERED}
+        self._unregistered = [*_unregistered(self._addons)]
         self._properties = [*map(len, _extended_properties())]
         self._manuals = list(bpy.utils._manual_map)
         self._expressions = {d.driver.expression for d in _drivers()}
@@ -75,6 +81,9 @@ class Snapshot:
         self._view = [(owner, _plain_values(owner)) for owner in _view_structs()]
         self._session = {path: _plain_values(owner) for path, owner in _scene_structs()}
         self._pixels = KeptPixels()
+        # All objects so far become old ones: while the collector is off, the young ones are those of the script.
+        gc.freeze()
+        gc.unfreeze()
 
     def keep_pixels(self, image: Any) -> None:
         """Keep an image's pixels for `restore_session`, before the script changes them."""
@@ -139,12 +148,12 @@ class Snapshot:
     def _restore_classes(self) -> Iterator[str]:
         import bpy
 
-        for name, before in self._classes.items():
-            for kind in before.registered_since(name):
-                if kind.__module__ in _BLENDERS:  # Blender makes it at the first use of one of its own types
-                    continue
+        young = gc.get_objects(generation=0)
+        made: list[type] = [*compress(young, map(isinstance, young, repeat(type)))]
+        for kind in filter(_is_registered, (*self._unregistered, *made)):
+            if kind.__module__ not in _BLENDERS:  # Blender makes it at the first use of one of its own types
                 bpy.utils.unregister_class(kind)
-                yield f"the {name} {kind.__name__} was registered and is unregistered again"
+                yield f"the {kind.__base__.__name__} {kind.__name__} was registered and is unregistered again"
         for name, properties, count in zip(_EXTENDED, _extended_properties(), self._properties, strict=True):
             if len(properties) > count:
                 for prop in [p.identifier for p in list(properties)[count:] if p.is_runtime]:
@@ -251,33 +260,30 @@ def _handler_lists() -> list[list[Any]]:
     return [*attrgetter(*_handler_names())(bpy.app.handlers)]
 
 
-class _Classes(NamedTuple):
-    """The classes that derive from a type of Blender's: thousands, so no line of Python runs for each class."""
-
-    known: list[type]
-    unregistered: list[type]
-
-    @classmethod
-    def of(cls, name: str, addons: frozenset[str]) -> _Classes:
-        """Return the classes that derive from `bpy.types.name` now, while these add-ons are enabled."""
-        kinds = _subclasses(name)
-        same = hash((addons, *kinds))
-        if name not in _last or _last[name][0] != same:
-            _last[name] = same, [*compress(range(len(kinds)), map(not_, _are_registered(kinds)))]
-        perhaps = [kinds[place] for place in _last[name][1]]
-        return cls(kinds, [*compress(perhaps, map(not_, _are_registered(perhaps)))])
-
-    def registered_since(self, name: str) -> list[type]:
-        """Return the registered classes of `bpy.types.name` that were not registered, or did not exist, before."""
-        now = _subclasses(name)
-        new = [*self.unregistered, *(() if now == self.known else {*now}.difference(self.known))]
-        return [*compress(new, _are_registered(new))]
+#: For each type, at the last look at all its subclasses: how many references to it there were, with the enabled
+#: add-ons, and the subclasses that were not registered. Each subclass refers to its base, so the count changes when one
+#: comes or goes. To look at each of thousands of classes would take a fifth of a short run.
+_last: dict[str, tuple[tuple[int, frozenset[str]], list[weakref.ref[type]]]] = {}
 
 
-#: For each type, as of the last snapshot: a hash of its classes and the enabled add-ons, and the places of the classes
-#: that were not registered. To look at each class takes a tenth of a short run: so a registered one counts as
-#: registered until this hash changes. There are no references here, which would keep classes alive.
-_last: dict[str, tuple[int, list[int]]] = {}
+def _unregistered(addons: frozenset[str]) -> Iterator[type]:
+    """Iterate over the subclasses of the types `_REGISTERED` that are not registered with these add-ons enabled."""
+    for name in _REGISTERED:
+        kind = _type(name)
+        if kind is None:
+            continue
+        state = sys.getrefcount(kind), addons
+        if name not in _last or _last[name][0] != state:
+            found = [each for each in type.__subclasses__(kind) if not _is_registered(each)]
+            _last[name] = state, [*map(weakref.ref, found)]
+        for reference in _last[name][1]:
+            each = reference()
+            if each is not None and not _is_registered(each):
+                yield each
+
+
+def _is_registered(kind: type) -> bool:
+    return "bl_rna" in vars(kind)
 
 
 @cache
@@ -285,15 +291,6 @@ def _type(name: str) -> Any:
     import bpy
 
     return getattr(bpy.types, name, None)
-
-
-def _subclasses(name: str) -> list[type]:
-    kind = _type(name)
-    return type.__subclasses__(kind) if kind is not None else []
-
-
-def _are_registered(kinds: list[type]) -> Iterator[bool]:
-    return map(contains, map(vars, kinds), repeat("bl_rna"))
 
 
 @cache

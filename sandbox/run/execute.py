@@ -209,21 +209,23 @@ def _execute(
 
     step = UndoStep(*step_of)
     step.begin()
-    before = Snapshot()
     began = time.perf_counter()
-    try:
-        meter = Watchdog(limits, cancelled)
-        result, stdout = _run_guarded(compiled, rules, meter, before)
-        check_instances(meter)
-        removed = before.remove_left_behind()
-        step.commit()
-    except BaseException as error:
-        failure = _as_bridge_error(error)
+    # The collector may discard a generator, whose `finally` could free what Blender or a guard is using.
+    with collector.off():
+        before = Snapshot()
         try:
-            _roll_back(before, step)
-        except (UndoFailed, RuntimeError, ReferenceError) as undo:
-            failure.add_note(f"The scene may not be as before: {undo}")
-        raise failure from (error if isinstance(error, Exception) else None)
+            meter = Watchdog(limits, cancelled)
+            result, stdout = _run_guarded(compiled, rules, meter, before)
+            check_instances(meter)
+            removed = before.remove_left_behind()
+            step.commit()
+        except BaseException as error:
+            failure = _as_bridge_error(error)
+            try:
+                _roll_back(before, step)
+            except (UndoFailed, RuntimeError, ReferenceError) as undo:
+                failure.add_note(f"The scene may not be as before: {undo}")
+            raise failure from (error if isinstance(error, Exception) else None)
     return _Outcome(result, stdout, time.perf_counter() - began, removed, meter.warnings)
 
 
@@ -239,8 +241,7 @@ def _roll_back(before: Snapshot, step: UndoStep) -> None:
 
 
 def _run_guarded(compiled: Compiled, rules: Policy, meter: Watchdog, before: Snapshot) -> tuple[Any, str]:
-    # The collector may discard a generator, whose `finally` could free what Blender or a guard is using.
-    with collector.off(), meter:
+    with meter:
         namespace, running = prepare(compiled, rules, meter, before.keep_pixels)
         # Python shows a library's warning with its source line, for which it would open a file.
         quiet = warnings.catch_warnings(action="ignore")

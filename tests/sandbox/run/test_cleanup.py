@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import bpy
 import pytest
+from bl_ext.user_default.mcp_bridge.base.process import collector
 from bl_ext.user_default.mcp_bridge.sandbox.run.cleanup import Snapshot
 
 
@@ -20,10 +21,11 @@ def _default_scene() -> Iterator[None]:
 
 
 def left_behind(change: object) -> list[str]:
-    before = Snapshot()
-    change()  # type: ignore[operator]
-    said = before.remove_left_behind()
-    assert before.remove_left_behind() == [], "the second look finds nothing more"
+    with collector.off():
+        before = Snapshot()
+        change()  # type: ignore[operator]
+        said = before.remove_left_behind()
+        assert before.remove_left_behind() == [], "the second look finds nothing more"
     return said
 
 
@@ -97,6 +99,21 @@ def test_a_class_that_was_made_meanwhile() -> None:
     assert left_behind(lambda: None) == []
     made = type("EXAMPLE_OT_made", (bpy.types.Operator,), {"bl_idname": "example.made", "bl_label": "Made"})
     assert "EXAMPLE_OT_made" in left_behind(lambda: bpy.utils.register_class(made))[0]
+
+
+def test_a_class_that_the_script_makes_itself() -> None:
+    class Mixin(bpy.types.Panel):
+        bl_space_type, bl_region_type = "VIEW_3D", "UI"
+
+        def draw(self, context: object) -> None: ...
+
+    def change() -> None:
+        made = type("EXAMPLE_PT_made", (Mixin,), {"bl_idname": "EXAMPLE_PT_made", "bl_label": "Made"})
+        bpy.utils.register_class(made)
+
+    said = left_behind(change)
+    assert said == ["the Mixin EXAMPLE_PT_made was registered and is unregistered again"]
+    assert not hasattr(bpy.types, "EXAMPLE_PT_made")
 
 
 def test_a_snapshot_keeps_no_class_alive() -> None:
