@@ -74,6 +74,7 @@ class Journal:
         self.folder = folder
         self.path = folder / FILE_NAME
         self.chain = secrets.token_hex(8)
+        self._head_path = folder / HEADS / f"{self.chain}.json"
         self._keep_days = keep_days
         self._clock = clock
         self._count = 0
@@ -168,17 +169,21 @@ class Journal:
     def _record(self, event: str, fields: dict[str, Any]) -> dict[str, Any]:
         with self._lock:
             now = datetime.fromtimestamp(self._clock(), UTC)
-            record: dict[str, Any] = {
-                "time": now.isoformat(timespec="milliseconds"),
-                "event": event,
-                **_redacted(fields),
-                **tracing.fields(),
-                "pid": os.getpid(),
-                "chain": self.chain,
-                "n": self._count + 1,
-            }
+            line = _as_line(
+                {
+                    "time": now.isoformat(timespec="milliseconds"),
+                    "event": event,
+                    **fields,
+                    **tracing.fields(),
+                    "pid": os.getpid(),
+                    "chain": self.chain,
+                    "n": self._count + 1,
+                }
+            )
+            line = without_secrets(line, as_json=True)
+            record: dict[str, Any] = json.loads(line)
             record["hash"] = _digest(self._head, record)
-            line = _as_line(record) + "\n"
+            line = f'{line[:-1]},"hash":"{record["hash"]}"}}\n'
             try:
                 self._rotate(now)
                 self._append(line.encode())
@@ -192,8 +197,7 @@ class Journal:
     def _write_head(self) -> None:
         """Overwrite the head file in place: it never gets shorter, and a reader always finds one."""
         text = json.dumps({"chain": self.chain, "n": self._count, "hash": self._head})
-        path = self.folder / HEADS / f"{self.chain}.json"
-        descriptor = _open(path, _WRITE, 0o700)
+        descriptor = _open(self._head_path, _WRITE, 0o700)
         try:
             os.write(descriptor, text.encode())
         finally:
@@ -273,16 +277,8 @@ def _put_on_disk(path: Path) -> None:
 
 
 # `json.dumps` with options makes an encoder for each call.
-_as_text = json.JSONEncoder(default=str).encode
 _as_line = json.JSONEncoder(separators=(",", ":"), default=str).encode
 _as_sorted = json.JSONEncoder(separators=(",", ":"), default=str, sort_keys=True).encode
-
-
-def _redacted(fields: dict[str, Any]) -> dict[str, Any]:
-    text = _as_text(fields)
-    clean = without_secrets(text, as_json=True)
-    redacted: dict[str, Any] = fields if clean == text else json.loads(clean)
-    return redacted
 
 
 def _digest(previous: str, record: dict[str, Any]) -> str:
