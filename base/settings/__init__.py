@@ -199,11 +199,18 @@ def current() -> Settings:
     return _loaded[1]
 
 
+#: The variables with the path of a file, and the key of each in the dict behind os.environ.
+_FILES = {
+    name: getattr(os.environ, "encodekey", str)(name)
+    for name in ("BLENDER_MCP_ENV_FILE", "BLENDER_MCP_POLICY_FILE")
+}
+
+
 def _sources() -> tuple[object, ...]:
     """The state of all sources: the result is equal to an earlier one if no source has changed."""
     # Copy the dict behind os.environ: a hundred times as fast as decoding each variable.
     environment = getattr(os.environ, "_data", os.environ).copy()
-    named = (os.environ.get("BLENDER_MCP_ENV_FILE"), os.environ.get("BLENDER_MCP_POLICY_FILE"))
+    named = [os.environ[name] for name, key in _FILES.items() if key in environment]
     files = (*(Path(name).expanduser() for name in named if name), *filter(None, [_system_policy]))
     return environment, _preferences, _arguments, *((path, _stamp(path)) for path in files)
 
