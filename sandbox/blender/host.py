@@ -132,6 +132,11 @@ class BlenderHost:
         """Return the context in which a script with these globals runs."""
         return Running(self, namespace)
 
+    def end(self) -> None:
+        """Let go of everything: the run is over."""
+        for part in (self.script_classes, self):  # each refers to itself
+            vars(part).clear()
+
     # --- the seam -------------------------------------------------------------------------------------------
 
     def modules(self, wanted: Collection[str]) -> dict[str, object]:

@@ -54,6 +54,7 @@ _OTHER_TYPES: Final[dict[type, frozenset[str]]] = {
     types.GeneratorType: _GENERATOR,
     deep_nesting.property: _PROPERTY,
 }
+_LASTING: Final = frozenset({"__builtins__", hooks.RUNNING, hooks.STOP})
 
 
 class Guard(Items):
@@ -110,6 +111,21 @@ class Guard(Items):
             self.operators.sets.guarded = True
             guard_sets(self.namespace)
         self.meter.attach(self.namespace)
+
+    def end(self) -> None:
+        """Let go of all that the script made, when the run is over: the guards know each other, so it would stay.
+
+        A function of the script that is still there can only stop. Its builtins stay: Python would take its own ones.
+        """
+        namespace = self.namespace
+        self.builtins.generators.close()
+        for name in [name for name in namespace if name not in _LASTING]:
+            del namespace[name]
+        self.own.clear()
+        if self.host is not None:
+            self.host.end()
+        for part in (self.builtins, self):  # each refers to itself
+            vars(part).clear()
 
     def _hooks(self) -> dict[str, object]:
         make_class = ClassHook(self, self.real)

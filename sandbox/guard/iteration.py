@@ -29,11 +29,9 @@ class Iteration:
 
     def __init__(self, guard: Guard) -> None:
         self._guard = guard
-        generators = Generators(guard.meter)
-        self.count_generator, self.count_lasting_generator = (
-            generators.count_generator,
-            generators.count_lasting_generator,
-        )
+        self.generators = Generators(guard.meter)
+        self.count_generator = self.generators.count_generator
+        self.count_lasting_generator = self.generators.count_lasting_generator
 
     @calls_anything
     def ticking(self, function: Any) -> Any:

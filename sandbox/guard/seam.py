@@ -103,6 +103,9 @@ class Host(Protocol):
     def delitem(self, value: object, key: object) -> None:
         """Delete `value[key]`, checked."""
 
+    def end(self) -> None:
+        """Let go of everything: the run is over."""
+
 
 class BlenderHost(Host, Protocol):
     """The guard of Blender's values in one run, as its parts see it."""

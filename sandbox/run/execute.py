@@ -9,6 +9,7 @@ module, and gets an error that says what is missing.
 from __future__ import annotations
 
 import contextlib
+import gc
 import secrets
 import time
 import traceback
@@ -226,6 +227,8 @@ def _execute(
             except (UndoFailed, RuntimeError, ReferenceError) as undo:
                 failure.add_note(f"The scene may not be as before: {undo}")
             raise failure from (error if isinstance(error, Exception) else None)
+        finally:
+            gc.collect(0)  # the cycles that the script made: its classes, and what refers to itself
     return _Outcome(result, stdout, time.perf_counter() - began, removed, meter.warnings)
 
 
@@ -241,8 +244,11 @@ def _roll_back(before: Snapshot, step: UndoStep) -> None:
 
 
 def _run_guarded(compiled: Compiled, rules: Policy, meter: Watchdog, before: Snapshot) -> tuple[Any, str]:
-    with meter:
+    from .namespace import guard_of
+
+    with contextlib.ExitStack() as after, meter:
         namespace, running = prepare(compiled, rules, meter, before.keep_pixels)
+        after.callback(guard_of(namespace).end)
         # Python shows a library's warning with its source line, for which it would open a file.
         quiet = warnings.catch_warnings(action="ignore")
         with quiet, Armed(meter.trip, before.called_by_blender()), running:

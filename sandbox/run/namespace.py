@@ -12,13 +12,14 @@ from ..guard.guards import Guard
 from ..guard.meter import Meter
 from ..guard.modules import Imports
 from ..guard.seam import Host
+from ..language import hooks
 from ..language.analysis.reached import REACHED
 from ..language.compile import Compiled
 from ..stdlib.arrays import array_members
 from ..stdlib.mathutils import allow_mathutils, mathutils_members
 from ..stdlib.views import library_views
 
-__all__ = ("build_guard", "build_namespace")
+__all__ = ("build_guard", "build_namespace", "guard_of")
 
 
 def build_namespace(compiled: Compiled, policy: Policy, host: Host | None, meter: Meter) -> dict[str, Any]:
@@ -31,6 +32,12 @@ def build_namespace(compiled: Compiled, policy: Policy, host: Host | None, meter
     if compiled.reached is not None:
         namespace[REACHED] = compiled.reached.flags
     return namespace
+
+
+def guard_of(namespace: dict[str, Any]) -> Guard:
+    """Return the guards of the run with these globals."""
+    guard: Guard = namespace[hooks.GETATTR].__self__
+    return guard
 
 
 def build_guard(compiled: Compiled, policy: Policy, host: Host | None, meter: Meter) -> Guard:

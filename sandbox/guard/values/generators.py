@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import weakref
 from collections.abc import Iterator
@@ -10,7 +11,7 @@ from itertools import compress
 from types import GeneratorType
 from typing import Any, Final
 
-from ..meter import Meter
+from ..meter import Meter, ScriptStopped
 
 __all__ = ("Generators",)
 
@@ -58,3 +59,9 @@ class Generators:
             self._most_lasting = max(64, 2 * len(self._lasting))
         self._lasting.append(made)
         return self.count_generator(made)
+
+    def close(self) -> None:
+        """Close the generators that were kept, when the run is over: each stops where it waits, and runs nothing."""
+        while self._lasting:
+            with contextlib.suppress(ScriptStopped):
+                self._lasting.pop().close()

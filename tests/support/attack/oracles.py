@@ -27,10 +27,10 @@ import bpy
 from bl_ext.user_default.mcp_bridge.base.errors import Breakout, LimitExceeded, PolicyError
 from bl_ext.user_default.mcp_bridge.sandbox.facts.policy import policy
 from bl_ext.user_default.mcp_bridge.sandbox.guard.audit import CONTROL, LISTED, may_raise
+from bl_ext.user_default.mcp_bridge.sandbox.guard.guards import Guard
 from bl_ext.user_default.mcp_bridge.sandbox.language.compile import ScriptRefused, compile_script
 from bl_ext.user_default.mcp_bridge.sandbox.language.hooks import GETATTR
 from bl_ext.user_default.mcp_bridge.sandbox.run import execute
-from bl_ext.user_default.mcp_bridge.sandbox.run import namespace as building
 
 from support.running import fork
 from support.sandboxing import sandbox_cases, world
@@ -62,22 +62,18 @@ class Verdict:
 
 
 def guarded(code: str, names: dict[str, Any]) -> str:
-    """Run a script through the product's own entry point."""
-    build = building.build_namespace
-    made: list[dict[str, Any]] = []
+    """Run a script through the product's own entry point, whose guards stay: the oracles look at them."""
+    end = Guard.end
 
-    def catch(*arguments: Any, **named: Any) -> Any:
-        made.append(build(*arguments, **named))
-        return made[-1]
+    def catch(guard: Guard) -> None:
+        names.update(guard.namespace)
 
-    building.build_namespace = catch
+    Guard.end = catch  # type: ignore[method-assign]
     execute._rate.clear()
     try:
         return str(execute.execute_blender_code({"code": code}).get("stdout", ""))
     finally:
-        building.build_namespace = build
-        for each in made:
-            names.update(each)
+        Guard.end = end  # type: ignore[method-assign]
 
 
 def plain(code: str, names: dict[str, Any]) -> str:

@@ -139,26 +139,22 @@ def plain(code: str, namespace: Namespace) -> str:
 
 
 def guarded(code: str, namespace: Namespace) -> str:
-    """Run a script through the extension's own entry point, and catch its namespace on the way."""
+    """Run a script through the extension's own entry point, and catch its variables at the end."""
+    from bl_ext.user_default.mcp_bridge.sandbox.guard.guards import Guard
     from bl_ext.user_default.mcp_bridge.sandbox.run import execute
-    from bl_ext.user_default.mcp_bridge.sandbox.run import namespace as building
 
-    build = building.build_namespace
+    end = Guard.end
 
-    def catch(*args: Any, **kwargs: Any) -> Any:
-        made = build(*args, **kwargs)
-        namespaces.append(made)
-        return made
+    def catch(guard: Guard) -> None:
+        namespace.update({k: v for k, v in guard.namespace.items() if not k.startswith("<")})
+        end(guard)
 
-    namespaces: list[Namespace] = []
-    building.build_namespace = catch
+    Guard.end = catch  # type: ignore[method-assign]
     execute._rate.clear()
     try:
         return str(execute.execute_blender_code({"code": code}).get("stdout", ""))
     finally:
-        building.build_namespace = build
-        for made in namespaces:
-            namespace.update({k: v for k, v in made.items() if not k.startswith("<")})
+        Guard.end = end  # type: ignore[method-assign]
 
 
 # --- one case ---------------------------------------------------------------------------------------------------
