@@ -170,6 +170,7 @@ ENDS: dict[str, tuple[str, type[BridgeError] | None]] = {
 
 @pytest.fixture(autouse=True)
 def _without_the_collector() -> Iterator[None]:
+    execute._rate.clear()
     gc.collect()
     gc.disable()
     yield
