@@ -61,7 +61,10 @@ class Generators:
         return self.count_generator(made)
 
     def close(self) -> None:
-        """Close the generators that were kept, when the run is over: each stops where it waits, and runs nothing."""
+        """Close the generators that were kept, when the run is over: each stops where it waits, and runs nothing.
+
+        As when Python discards a generator, an error of a context that it leaves has no effect.
+        """
         while self._lasting:
-            with contextlib.suppress(ScriptStopped):
+            with contextlib.suppress(Exception, ScriptStopped):
                 self._lasting.pop().close()
