@@ -69,7 +69,7 @@ class Snapshot:
         self._driver_names = dict(_driver_namespace())
         self._addons = frozenset(bpy.context.preferences.addons.keys())
         self._unregistered = [*_unregistered(self._addons)]
-        self._properties = [*map(len, _extended_properties())]
+        self._members = [*map(dict, map(vars, _extended_types()))]
         self._manuals = list(bpy.utils._manual_map)
         self._expressions = {d.driver.expression for d in _drivers()}
         self._modules = {text.name: text.as_string() for text in bpy.data.texts if text.use_module}
@@ -99,6 +99,7 @@ class Snapshot:
             self._restore_handlers,
             self._restore_driver_names,
             self._restore_classes,
+            self._restore_members,
             self._restore_manuals,
             self._restore_drivers,
             self._restore_texts,
@@ -154,11 +155,18 @@ class Snapshot:
             if kind.__module__ not in _BLENDERS:  # Blender makes it at the first use of one of its own types
                 bpy.utils.unregister_class(kind)
                 yield f"the {kind.__base__.__name__} {kind.__name__} was registered and is unregistered again"
-        for name, properties, count in zip(_EXTENDED, _extended_properties(), self._properties, strict=True):
-            if len(properties) > count:
-                for prop in [p.identifier for p in list(properties)[count:] if p.is_runtime]:
-                    delattr(getattr(bpy.types, name), prop)
-                    yield f"bpy.types.{name}.{prop} was registered and is removed again"
+
+    def _restore_members(self) -> Iterator[str]:
+        for kind, before in zip(_extended_types(), self._members, strict=True):
+            now = vars(kind)
+            if now == before:
+                continue
+            for name in [name for name in now if name not in before]:
+                delattr(kind, name)
+                yield f"bpy.types.{kind.__name__}.{name} was registered and is removed again"
+            for name in [name for name in before if now.get(name) is not before[name]]:
+                setattr(kind, name, before[name])
+                yield f"bpy.types.{kind.__name__}.{name} was replaced or removed and is as before"
 
     def _restore_manuals(self) -> Iterator[str]:
         import bpy
@@ -294,10 +302,11 @@ def _type(name: str) -> Any:
 
 
 @cache
-def _extended_properties() -> list[Any]:
+def _extended_types() -> list[type]:
+    """Return the types `_EXTENDED`. Blender keeps what is registered on a type as a member of its Python class, too."""
     import bpy
 
-    return [getattr(bpy.types, name).bl_rna.properties for name in _EXTENDED]
+    return [getattr(bpy.types, name) for name in _EXTENDED]
 
 
 def _drivers() -> Iterator[Any]:

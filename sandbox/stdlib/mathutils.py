@@ -7,7 +7,7 @@ import functools
 import importlib
 import operator
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final, NoReturn
 
 from ..guard.modules import Later, View, make_view
@@ -59,12 +59,7 @@ def allow_mathutils(guard: Guard) -> None:
     guard.set_items.discard(module.Matrix)
     guard.item_writers[module.Matrix] = lambda matrix, key, new: operator.setitem(matrix, key, drawn(new))
     guard.operators.compute_natively({getattr(module, name) for name in _TYPES})
-    points, faces = KDTrees(guard), BVHTrees(guard)
-    for kind, methods in ((points.kind, points.methods()), (faces.kind, faces.methods())):
-        guard.methods[kind] = methods
-        guard.allowed[kind] = frozenset()
-    guard.builtins.add_facade(points.maker(), points.kind)
-    accessors = {type(module.Matrix().row), type(module.Matrix().col)}
+    accessors = _accessors(module.Matrix)
     guard.items |= accessors
     guard.set_items |= accessors
 
@@ -86,12 +81,26 @@ def mathutils_members(guard: Guard) -> dict[str, object]:
 
 def _part(guard: Guard, name: str, listed: str) -> View:
     """Return the view of a module in `mathutils`."""
+    if name in _TREES:
+        _TREES[name](guard).allow()
     part = importlib.import_module(name)
     members = {member: getattr(part, member) for member in listed.split() if hasattr(part, member)}
     guarded = {
         member: Later(functools.partial(_bounded, guard, member, value)) for member, value in members.items()
     }
     return make_view(name, guarded)
+
+
+#: Modules with search trees; a script has no tree before it imports one of them.
+_TREES: Final[Mapping[str, type[KDTrees | BVHTrees]]] = {
+    "mathutils.kdtree": KDTrees,
+    "mathutils.bvhtree": BVHTrees,
+}
+
+
+@functools.cache
+def _accessors(matrix: Any) -> frozenset[type]:
+    return frozenset({type(matrix().row), type(matrix().col)})
 
 
 @functools.cache

@@ -44,7 +44,13 @@ class KDTrees:
         self._trees: dict[int, _Points] = {}
         self.kind: Any = importlib.import_module("mathutils.kdtree").KDTree
 
-    def maker(self) -> Callable[[Any], Any]:
+    def allow(self) -> None:
+        """Let the guards make and use KDTrees."""
+        self._guard.methods[self.kind] = self._methods()
+        self._guard.allowed[self.kind] = frozenset()
+        self._guard.builtins.add_facade(self._maker(), self.kind)
+
+    def _maker(self) -> Callable[[Any], Any]:
         """Return the function `KDTree(size)` for scripts."""
 
         def KDTree(size: Any) -> Any:  # noqa: N802 - Blender's own name
@@ -56,7 +62,7 @@ class KDTrees:
 
         return KDTree
 
-    def methods(self) -> dict[str, Callable[..., Any]]:
+    def _methods(self) -> dict[str, Callable[..., Any]]:
         """Return the methods of a tree, as functions of the tree and the arguments."""
         return {
             each.__name__: each
@@ -130,7 +136,12 @@ class BVHTrees:
         self._trees: dict[int, _Faces] = {}
         self.kind: Any = importlib.import_module("mathutils.bvhtree").BVHTree
 
-    def methods(self) -> dict[str, Callable[..., Any]]:
+    def allow(self) -> None:
+        """Let the guards make and use BVHTrees."""
+        self._guard.methods[self.kind] = self._methods()
+        self._guard.allowed[self.kind] = frozenset()
+
+    def _methods(self) -> dict[str, Callable[..., Any]]:
         """Return the functions of the class and of a tree, as functions of the arguments."""
         makers = (self.FromPolygons, self.FromBMesh, self.FromObject)
         searching = {name: self._search(name, nothing) for name, nothing in _NOTHING.items()}

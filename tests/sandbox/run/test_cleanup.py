@@ -66,6 +66,30 @@ def test_registered_class_and_property() -> None:
     assert not hasattr(bpy.types.Scene, "left_over")
 
 
+def test_a_replaced_and_a_removed_member_of_a_type_are_as_before() -> None:
+    def first(_scene: object) -> None: ...
+
+    bpy.types.Scene.replaced = bpy.props.IntProperty(default=7)
+    bpy.types.Object.removed = first
+    try:
+
+        def change() -> None:
+            bpy.types.Scene.replaced = bpy.props.FloatProperty()
+            del bpy.types.Object.removed
+            bpy.types.Object.added = lambda _object: None
+
+        assert sorted(left_behind(change)) == [
+            "bpy.types.Object.added was registered and is removed again",
+            "bpy.types.Object.removed was replaced or removed and is as before",
+            "bpy.types.Scene.replaced was replaced or removed and is as before",
+        ]
+        assert bpy.context.scene.replaced == 7
+        assert bpy.types.Object.removed is first
+        assert not hasattr(bpy.types.Object, "added")
+    finally:
+        del bpy.types.Scene.replaced, bpy.types.Object.removed
+
+
 class EXAMPLE_OT_known(bpy.types.Operator):
     """A class that is there before the first snapshot."""
 
