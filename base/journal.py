@@ -80,6 +80,8 @@ class Journal:
         self._count = 0
         self._head = _START
         self._torn = False
+        #: The day of the last record: the file needs no other rotation on that day.
+        self._day = ""
         #: The days of the records that may not be on the disk yet.
         self._days: set[str] = set()
         #: The last error of the disk, up to which record it may have lost them, and whether somebody knows.
@@ -184,10 +186,13 @@ class Journal:
             record: dict[str, Any] = json.loads(line)
             record["hash"] = _digest(self._head, record)
             line = f'{line[:-1]},"hash":"{record["hash"]}"}}\n'
+            day = now.date().isoformat()
             try:
-                self._rotate(now)
+                if day != self._day:
+                    self._rotate(now)
+                    self._day = day
                 self._append(line.encode())
-                self._days.add(now.date().isoformat())
+                self._days.add(day)
                 self._count, self._head = self._count + 1, record["hash"]
                 self._write_head()
             except OSError as error:

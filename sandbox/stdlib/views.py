@@ -36,7 +36,7 @@ def library_views(guard: Guard, wanted: Collection[str]) -> dict[str, object]:
     """Return the views of the modules under the roots `wanted`, by dotted name."""
     allow_library(guard)
     guarded = guarded_members(guard, wanted)
-    names = {name for name in PLAIN_MEMBERS if name.partition(".")[0] in wanted} | set(guarded)
+    names = {name for name in (*PLAIN_MEMBERS, *guarded) if name.partition(".")[0] in wanted}
     made: dict[str, object] = {}
     for name in sorted(names, reverse=True):  # makes the parts of a module before the module
         parts = {
