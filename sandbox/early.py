@@ -57,10 +57,10 @@ def _namespace() -> None:
     from .facts.policy import policy
     from .guard.meter import Meter
     from .language.compile import compile_script
-    from .run.namespace import build_namespace
+    from .run.namespace import build_guard
 
     rules, meter = policy("blender"), Meter()
-    build_namespace(compile_script("import bpy"), rules, BlenderHost(rules, meter), meter)
+    build_guard(compile_script("import bpy"), rules, BlenderHost(rules, meter), meter)
 
 
 #: The steps that are not done yet, each of which takes less than 50 ms.

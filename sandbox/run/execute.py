@@ -44,6 +44,7 @@ from .watchdog import Interrupted, Limits, ScriptStopped, Watchdog
 if TYPE_CHECKING:
     from ...base.settings import Settings
     from ..blender.host import BlenderHost
+    from ..guard.guards import Guard
     from ..language.analysis.reached import Reached
     from ..language.compile import Compiled
     from .cleanup import Snapshot
@@ -244,11 +245,10 @@ def _roll_back(before: Snapshot, step: UndoStep) -> None:
 
 
 def _run_guarded(compiled: Compiled, rules: Policy, meter: Watchdog, before: Snapshot) -> tuple[Any, str]:
-    from .namespace import guard_of
-
     with contextlib.ExitStack() as after, meter:
-        namespace, running = prepare(compiled, rules, meter, before.keep_pixels)
-        after.callback(guard_of(namespace).end)
+        guard, running = prepare(compiled, rules, meter, before.keep_pixels)
+        after.callback(guard.end)
+        namespace = guard.namespace
         # Python shows a library's warning with its source line, for which it would open a file.
         quiet = warnings.catch_warnings(action="ignore")
         with quiet, Armed(meter.trip, before.called_by_blender()), running:
@@ -272,22 +272,22 @@ def prepare(
     rules: Policy,
     meter: Watchdog,
     keep_pixels: Callable[[Any], None] = lambda _image: None,
-) -> tuple[dict[str, Any], contextlib.AbstractContextManager[None]]:
-    """Return the globals of `compiled.code`, and the context in which it has to run."""
+) -> tuple[Guard, contextlib.AbstractContextManager[None]]:
+    """Return the guards of `compiled`, and the context in which its code has to run in their namespace."""
     from ..facts import reasons
-    from .namespace import build_namespace
+    from .namespace import build_guard
 
     reasons.load()  # load now: no file can be opened while a script runs
     if not rules.has_blender:
-        return build_namespace(compiled, rules, None, meter), contextlib.nullcontext()
+        return build_guard(compiled, rules, None, meter), contextlib.nullcontext()
     from ..blender.host import BlenderHost
     from ..blender.operators import python_operators
 
     python_operators.trust(rules.operators)
     host = BlenderHost(rules, meter, keep_pixels)
-    namespace = build_namespace(compiled, rules, host, meter)
-    _recall(namespace, compiled, host)
-    return namespace, host.running(namespace)
+    guard = build_guard(compiled, rules, host, meter)
+    _recall(guard.namespace, compiled, host)
+    return guard, host.running(guard.namespace)
 
 
 def _recall(namespace: dict[str, Any], compiled: Compiled, host: BlenderHost) -> None:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
 
 from ..blender.operators.preferences import allow_preferences
 from ..facts.policy import Policy
@@ -12,42 +11,29 @@ from ..guard.guards import Guard
 from ..guard.meter import Meter
 from ..guard.modules import Imports
 from ..guard.seam import Host
-from ..language import hooks
 from ..language.analysis.reached import REACHED
 from ..language.compile import Compiled
 from ..stdlib.arrays import array_members
 from ..stdlib.mathutils import allow_mathutils, mathutils_members
 from ..stdlib.views import library_views
 
-__all__ = ("build_guard", "build_namespace", "guard_of")
-
-
-def build_namespace(compiled: Compiled, policy: Policy, host: Host | None, meter: Meter) -> dict[str, Any]:
-    """Return the globals that `compiled.code` runs in: `exec(compiled.code, namespace)`.
-
-    The script's own names appear in it beside the hooks, whose names all begin with '<'. `host` is None at the levels
-    without Blender. `meter.printed` has what the script prints.
-    """
-    namespace = build_guard(compiled, policy, host, meter).namespace
-    if compiled.reached is not None:
-        namespace[REACHED] = compiled.reached.flags
-    return namespace
-
-
-def guard_of(namespace: dict[str, Any]) -> Guard:
-    """Return the guards of the run with these globals."""
-    guard: Guard = namespace[hooks.GETATTR].__self__
-    return guard
+__all__ = ("build_guard",)
 
 
 def build_guard(compiled: Compiled, policy: Policy, host: Host | None, meter: Meter) -> Guard:
-    """Return the guards of one run of `compiled`, with the namespace that they guard."""
+    """Return the guards of one run of `compiled`; the code runs in their namespace: `exec(code, guard.namespace)`.
+
+    The script's own names appear there beside the hooks, whose names all begin with '<'. `host` is None at the levels
+    without Blender. `meter.printed` has what the script prints.
+    """
     guard = Guard(meter, host)
     wanted = {each.module.partition(".")[0] for each in compiled.imports}
     imports = Imports(guard, _views(guard, policy.imports, wanted), policy.imports)
     guard.begin(
         imports, compiled.attributes_read, compiled.attributes_written, has_classes=compiled.has_classes
     )
+    if compiled.reached is not None:
+        guard.namespace[REACHED] = compiled.reached.flags
     return guard
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 from bl_ext.user_default.mcp_bridge.sandbox.facts.policy import policy
 from bl_ext.user_default.mcp_bridge.sandbox.language.compile import compile_script
-from bl_ext.user_default.mcp_bridge.sandbox.run.namespace import build_namespace
+from bl_ext.user_default.mcp_bridge.sandbox.run.namespace import build_guard
 from bl_ext.user_default.mcp_bridge.sandbox.run.watchdog import Limits, Watchdog
 
 from support.bench import Row
@@ -83,7 +83,7 @@ def _guarded(source: str) -> float:
 
     def once() -> float:
         meter = Watchdog(Limits(time_s=60))
-        namespace = build_namespace(compiled, policy("math"), None, meter)
+        namespace = build_guard(compiled, policy("math"), None, meter).namespace
         with meter:
             begin = time.perf_counter()
             exec(compiled.code, namespace)

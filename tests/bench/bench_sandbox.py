@@ -88,11 +88,11 @@ def _guarded(code: str) -> Prepare:
     def prepare(around: contextlib.ExitStack) -> Run:
         around.enter_context(collector.off())
         meter = around.enter_context(Watchdog(_GENEROUS))
-        namespace, running = execute.prepare(compiled, policy("blender"), meter)
+        guard, running = execute.prepare(compiled, policy("blender"), meter)
 
         def run() -> None:
             with Armed(meter.trip), running:
-                exec(compiled.code, namespace)
+                exec(compiled.code, guard.namespace)
 
         return run
 

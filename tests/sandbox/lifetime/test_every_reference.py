@@ -9,10 +9,11 @@ import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.base import settings
 from bl_ext.user_default.mcp_bridge.sandbox.facts.policy import policy
-from bl_ext.user_default.mcp_bridge.sandbox.run import execute, namespace
+from bl_ext.user_default.mcp_bridge.sandbox.run import execute
 
 from support.running import fork
 from support.sandboxing import sandbox_cases
+from support.sandboxing.scripts import finding
 from support.scenes import references
 
 #: Scenes that have much of different kinds in them.
@@ -91,7 +92,7 @@ def _collections() -> list[str]:
     ]
 
 
-def _walk(scene: str, evaluated: bool, monkeypatch: pytest.MonkeyPatch) -> int:
+def _walk(scene: str, evaluated: bool) -> int:
     bpy.ops.wm.read_homefile(use_factory_startup=True)
     with contextlib.suppress(AttributeError):  # another version's name: what was made until then has to do
         sandbox_cases.plain(next(case.code for case in sandbox_cases.honest() if case.id == scene), {})
@@ -99,23 +100,18 @@ def _walk(scene: str, evaluated: bool, monkeypatch: pytest.MonkeyPatch) -> int:
         bpy.ops.object.mode_set(mode="OBJECT")
     settings.set_preferences({"time_limit_s": 50.0})
     execute._rate.clear()
-    build, given = (
-        namespace.build_namespace,
-        {"NAMES": references.names(), "COLLECTIONS": _collections(), "EVALUATED": evaluated},
-    )
-    monkeypatch.setattr(namespace, "build_namespace", lambda *arguments: build(*arguments) | given)
+    given = {"NAMES": references.names(), "COLLECTIONS": _collections(), "EVALUATED": evaluated}
     fork.overwrite_freed()
-    return int(execute.execute_blender_code({"code": _WALK})["result"])
+    with finding(given):
+        return int(execute.execute_blender_code({"code": _WALK})["result"])
 
 
 @pytest.mark.parametrize(
     ("scene", "evaluated"), [*((name, False) for name in _SCENES), *((name, True) for name in _EVALUATED)]
 )
-def test_what_is_held_lives_or_says_that_it_was_removed(
-    scene: str, evaluated: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_held_lives_or_says_that_it_was_removed(scene: str, evaluated: bool) -> None:
     references.names()
     try:
-        assert fork.run(_walk, scene, evaluated, monkeypatch) > 500
+        assert fork.run(_walk, scene, evaluated) > 500
     except fork.Died as died:
         pytest.fail(f"a reference into the scene {scene!r} was used after its memory was freed: {died}")

@@ -12,10 +12,10 @@ from typing import Any
 import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.base.errors import HandlerError
-from bl_ext.user_default.mcp_bridge.sandbox.run import execute, namespace
+from bl_ext.user_default.mcp_bridge.sandbox.run import execute
 
 from support.running import fork
-from support.sandboxing.scripts import result
+from support.sandboxing.scripts import finding, result
 from support.scenes import references
 
 pytestmark = pytest.mark.usefixtures("fresh_file")
@@ -157,26 +157,24 @@ def _in_plain(code: str) -> Any:
     return names["before"], after
 
 
-def _in_sandbox(code: str, monkeypatch: pytest.MonkeyPatch) -> Any:
+def _in_sandbox(code: str) -> Any:
     fork.overwrite_freed()
     execute._rate.clear()
-    build = namespace.build_namespace
-    given = {"NAMES": _names()}
-    monkeypatch.setattr(namespace, "build_namespace", lambda *arguments: build(*arguments) | given)
-    return result(f"{code}{_AGAIN}")
+    with finding({"NAMES": _names()}):
+        return result(f"{code}{_AGAIN}")
 
 
 @pytest.mark.parametrize("steps", _STEPS)
 @pytest.mark.parametrize(("kind", "mode"), _CASES)
 def test_collections_work_as_in_plain_blender_or_say_that_they_are_gone(
-    kind: str, mode: str, steps: str, monkeypatch: pytest.MonkeyPatch
+    kind: str, mode: str, steps: str
 ) -> None:
     code = _listing(kind, mode, steps)
     references.names()
     plain = fork.run(_in_plain, code)
     if plain is None:
         pytest.skip(f"this Blender has no mode {mode} for a {kind}")
-    before, after, kept = fork.run(_in_sandbox, code, monkeypatch)
+    before, after, kept = fork.run(_in_sandbox, code)
     assert before == plain[0]
     for was, (there, found), here, lives in zip(plain[0], plain[1], after, kept, strict=True):
         # Freed memory may read as before, by chance: `found` and `lives` say that it was not freed.

@@ -12,6 +12,7 @@ import sys
 import threading
 import webbrowser
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +23,13 @@ from bl_ext.user_default.mcp_bridge.base import journal
 from bl_ext.user_default.mcp_bridge.base.errors import Breakout, BridgeError, failure_of
 from bl_ext.user_default.mcp_bridge.sandbox.blender import host
 from bl_ext.user_default.mcp_bridge.sandbox.guard import audit
-from bl_ext.user_default.mcp_bridge.sandbox.run import execute, namespace
+from bl_ext.user_default.mcp_bridge.sandbox.run import execute
 from bl_ext.user_default.mcp_bridge.sandbox.run.wall import Armed, Broken
 
 from support.running import fork
 from support.sandboxing import sandbox_cases
 from support.sandboxing.sandbox_cases import CASES, Namespace, run_attack
+from support.sandboxing.scripts import finding
 
 pytestmark = pytest.mark.usefixtures("fresh_file")
 #: Loaded before the fork: an attack is not stopped where it merely loads what it uses.
@@ -292,22 +294,15 @@ def test_numpy_may_read_the_name_of_a_type(named: str) -> None:
     assert answer["result"] == "went on"
 
 
-def _leaking(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def _leaking() -> Iterator[None]:
     """A hole in the first two walls: a script finds Python's `open` under the name `leak`."""
-    build = namespace.build_namespace
-
-    def with_open(*given: Any) -> Any:
-        made = build(*given)
-        made["leak"] = open
-        return made
-
-    monkeypatch.setattr(namespace, "build_namespace", with_open)
+    with finding({"leak": open}):
+        yield
 
 
-def test_an_attempt_rolls_back_and_stands_in_the_answer_and_in_the_journal(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    _leaking(monkeypatch)
+@pytest.mark.usefixtures("_leaking")
+def test_an_attempt_rolls_back_and_stands_in_the_answer_and_in_the_journal() -> None:
     script = (
         "import bpy\nbpy.data.objects.remove(bpy.data.objects['Cube'])\n"
         "try:\n    leak('/etc/passwd')\nexcept Exception:\n    pass\n"
@@ -326,8 +321,8 @@ def test_an_attempt_rolls_back_and_stands_in_the_answer_and_in_the_journal(
     assert "attempt to break out" in record["message"]
 
 
-def test_a_run_that_is_over_leaves_the_wall_down(monkeypatch: pytest.MonkeyPatch) -> None:
-    _leaking(monkeypatch)
+@pytest.mark.usefixtures("_leaking")
+def test_a_run_that_is_over_leaves_the_wall_down() -> None:
     for script in ("x = 1", "1 / 0", "leak('/etc/passwd')"):
         with contextlib.suppress(BridgeError):
             execute.execute_blender_code({"code": script})

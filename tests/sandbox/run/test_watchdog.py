@@ -14,7 +14,7 @@ from bl_ext.user_default.mcp_bridge.base.process import threads
 from bl_ext.user_default.mcp_bridge.sandbox.facts.policy import policy
 from bl_ext.user_default.mcp_bridge.sandbox.language.compile import compile_script
 from bl_ext.user_default.mcp_bridge.sandbox.run import watchdog
-from bl_ext.user_default.mcp_bridge.sandbox.run.namespace import build_namespace
+from bl_ext.user_default.mcp_bridge.sandbox.run.namespace import build_guard
 from bl_ext.user_default.mcp_bridge.sandbox.run.watchdog import (
     Interrupted,
     Limits,
@@ -229,7 +229,7 @@ def test_a_cancel_stops_the_run() -> None:
     cancel = threading.Event()
     compiled = compile_script("while True: pass")
     meter = Watchdog(Limits(time_s=20), cancel.is_set)
-    namespace = build_namespace(compiled, policy("math"), None, meter)
+    namespace = build_guard(compiled, policy("math"), None, meter).namespace
     threading.Timer(0.1, cancel.set).start()
     begin = time.perf_counter()
     with pytest.raises(Interrupted, match="cancelled"), meter:

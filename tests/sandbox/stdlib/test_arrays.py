@@ -23,10 +23,10 @@ from support.sandboxing import language
 def run(source: str) -> str:
     compiled = compile_script("import numpy as np\n" + source)
     meter = Watchdog(Limits())
-    namespace, running = prepare(compiled, policy("blender"), meter)
+    guard, running = prepare(compiled, policy("blender"), meter)
     try:
         with meter, running:
-            exec(compiled.code, namespace)
+            exec(compiled.code, guard.namespace)
     except (ScriptStopped, Exception) as stop:
         if (
             meter.error is not None

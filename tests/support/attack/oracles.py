@@ -27,15 +27,13 @@ import bpy
 from bl_ext.user_default.mcp_bridge.base.errors import Breakout, LimitExceeded, PolicyError
 from bl_ext.user_default.mcp_bridge.sandbox.facts.policy import policy
 from bl_ext.user_default.mcp_bridge.sandbox.guard.audit import CONTROL, LISTED, may_raise
-from bl_ext.user_default.mcp_bridge.sandbox.guard.guards import Guard
 from bl_ext.user_default.mcp_bridge.sandbox.language.compile import ScriptRefused, compile_script
 from bl_ext.user_default.mcp_bridge.sandbox.language.hooks import GETATTR
-from bl_ext.user_default.mcp_bridge.sandbox.run import execute
 
 from support.running import fork
 from support.sandboxing import sandbox_cases, world
 
-__all__ = ("CRASH", "HARM", "OUTCOMES", "WALL", "Judge", "Verdict", "guarded", "plain")
+__all__ = ("CRASH", "HARM", "OUTCOMES", "WALL", "Judge", "Verdict", "plain")
 
 ACCEPTED, BEFORE, WITHIN, LIMIT = "accepted", "refused before", "refused within", "limit"
 OWN_ERROR, WALL, HARM, CRASH = "own error", "audit wall", "HARM", "CRASH"
@@ -61,21 +59,6 @@ class Verdict:
     seconds: float
 
 
-def guarded(code: str, names: dict[str, Any]) -> str:
-    """Run a script through the product's own entry point, whose guards stay: the oracles look at them."""
-    end = Guard.end
-
-    def catch(guard: Guard) -> None:
-        names.update(guard.namespace)
-
-    Guard.end = catch  # type: ignore[method-assign]
-    execute._rate.clear()
-    try:
-        return str(execute.execute_blender_code({"code": code}).get("stdout", ""))
-    finally:
-        Guard.end = end  # type: ignore[method-assign]
-
-
 def plain(code: str, names: dict[str, Any]) -> str:
     """Run a script without any wall, to test the oracles themselves."""
     names["__name__"] = "__main__"
@@ -88,7 +71,7 @@ def plain(code: str, names: dict[str, Any]) -> str:
 class Judge:
     """The places that scripts attack, and the checks for harm: `with Judge() as judge: judge.verdict(code)`."""
 
-    def __init__(self, runner: Runner = guarded) -> None:
+    def __init__(self, runner: Runner = sandbox_cases.guarded) -> None:
         self._runner = runner
         self._stack = contextlib.ExitStack()
 
@@ -102,7 +85,7 @@ class Judge:
     def verdict(self, code: str) -> Verdict:
         """Run a script in a fork of this Blender, and judge it."""
         filled = sandbox_cases.fill(code, self._places)
-        if self._runner is guarded:
+        if self._runner is sandbox_cases.guarded:
             try:
                 compile_script(filled)
             except ScriptRefused as refused:  # no Blender needed

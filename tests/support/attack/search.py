@@ -15,8 +15,9 @@ import bpy
 from bl_ext.user_default.mcp_bridge.base import settings
 from bl_ext.user_default.mcp_bridge.sandbox.lifetime import parts
 
-from support.attack import combine, oracles
+from support.attack import combine
 from support.attack.oracles import CRASH, HARM, OUTCOMES, WALL, Judge, Verdict
+from support.sandboxing import sandbox_cases
 
 __all__ = ("BAD", "FINDINGS", "Report", "run", "warm_up")
 
@@ -33,7 +34,7 @@ def warm_up() -> None:
     settings.set_preferences({"time_limit_s": _TIME_LIMIT_S})
     parts.prepare()
     imported = ", ".join(combine.MODULES)
-    oracles.guarded(f"import {imported}\nx = numpy.arange(3.0)", {})
+    sandbox_cases.guarded(f"import {imported}\nx = numpy.arange(3.0)", {})
 
 
 @dataclass

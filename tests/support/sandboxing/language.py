@@ -41,7 +41,8 @@ def run(
     """Run a script with the names `given`; raise its own exceptions, and a stop of the guards unless `stopped`."""
     compiled = compile_script(source)
     meter = Watchdog(limits or Limits())
-    namespace, running = prepare(compiled, policy(level), meter)  # type: ignore[arg-type]
+    guard, running = prepare(compiled, policy(level), meter)  # type: ignore[arg-type]
+    namespace = guard.namespace
     namespace.update(given or {})
     error: BaseException | None = None
     try:

@@ -139,22 +139,14 @@ def plain(code: str, namespace: Namespace) -> str:
 
 
 def guarded(code: str, namespace: Namespace) -> str:
-    """Run a script through the extension's own entry point, and catch its variables at the end."""
-    from bl_ext.user_default.mcp_bridge.sandbox.guard.guards import Guard
+    """Run a script through the extension's own entry point, and copy its globals, hooks too, at the end."""
     from bl_ext.user_default.mcp_bridge.sandbox.run import execute
 
-    end = Guard.end
+    from .scripts import keeping
 
-    def catch(guard: Guard) -> None:
-        namespace.update({k: v for k, v in guard.namespace.items() if not k.startswith("<")})
-        end(guard)
-
-    Guard.end = catch  # type: ignore[method-assign]
     execute._rate.clear()
-    try:
+    with keeping(namespace):
         return str(execute.execute_blender_code({"code": code}).get("stdout", ""))
-    finally:
-        Guard.end = end  # type: ignore[method-assign]
 
 
 # --- one case ---------------------------------------------------------------------------------------------------

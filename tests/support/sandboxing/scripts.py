@@ -3,11 +3,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
+from bl_ext.user_default.mcp_bridge.sandbox.guard.guards import Guard
 from bl_ext.user_default.mcp_bridge.sandbox.run import execute
 
-__all__ = ("result",)
+__all__ = ("finding", "keeping", "result")
+
+
+@contextmanager
+def finding(names: Mapping[str, object]) -> Iterator[None]:
+    """Inside this context, scripts find these values under these names, as through a hole in the sandbox."""
+    begin = Guard.begin
+
+    def with_names(guard: Guard, *arguments: Any, **named: Any) -> None:
+        begin(guard, *arguments, **named)
+        guard.namespace |= names
+
+    Guard.begin = with_names  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        Guard.begin = begin  # type: ignore[method-assign]
+
+
+@contextmanager
+def keeping(names: dict[str, Any]) -> Iterator[None]:
+    """Inside this context, a script's guards stay when its run ends, and its globals, hooks too, go into `names`."""
+    end = Guard.end
+
+    def keep(guard: Guard) -> None:
+        names.update(guard.namespace)
+
+    Guard.end = keep  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        Guard.end = end  # type: ignore[method-assign]
 
 
 def result(code: str) -> Any:

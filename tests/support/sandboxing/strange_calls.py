@@ -19,7 +19,6 @@ from typing import Any
 
 from bl_ext.user_default.mcp_bridge.sandbox.facts.policy import policy
 from bl_ext.user_default.mcp_bridge.sandbox.language.compile import compile_script
-from bl_ext.user_default.mcp_bridge.sandbox.language.hooks import GETATTR
 from bl_ext.user_default.mcp_bridge.sandbox.run.execute import prepare
 from bl_ext.user_default.mcp_bridge.sandbox.run.watchdog import Limits, Watchdog
 from bl_ext.user_default.mcp_bridge.sandbox.stdlib import array_memory
@@ -42,10 +41,10 @@ def _run(script: str) -> tuple[Any, Watchdog, dict[str, Any]]:
     compiled = compile_script(script)
     meter = Watchdog(Limits(time_s=600, sequence=10_000))
     meter.__enter__()
-    namespace, running = prepare(compiled, policy("blender"), meter)
+    guard, running = prepare(compiled, policy("blender"), meter)
     running.__enter__()
-    exec(compiled.code, namespace)
-    return namespace[GETATTR].__self__, meter, namespace
+    exec(compiled.code, guard.namespace)
+    return guard, meter, guard.namespace
 
 
 def harm(

@@ -30,7 +30,7 @@ from bl_ext.user_default.mcp_bridge.sandbox.guard.values import deep_nesting
 from bl_ext.user_default.mcp_bridge.sandbox.guard.values.counter import Counter
 from bl_ext.user_default.mcp_bridge.sandbox.guard.values.ordered_dict import OrderedDict
 from bl_ext.user_default.mcp_bridge.sandbox.language.compile import compile_script
-from bl_ext.user_default.mcp_bridge.sandbox.language.hooks import GETATTR, RUNNING
+from bl_ext.user_default.mcp_bridge.sandbox.language.hooks import RUNNING
 from bl_ext.user_default.mcp_bridge.sandbox.run.execute import prepare
 from bl_ext.user_default.mcp_bridge.sandbox.run.watchdog import Limits, ScriptStopped, Watchdog
 from mathutils import Vector
@@ -250,10 +250,9 @@ def reachable(level: str, *, most: int = 60_000) -> Iterator[tuple[str, Any, Gua
     compiled = compile_script(f"{imports}\n{script}")
     meter = Watchdog(Limits(time_s=600, sequence=10_000))
     with meter:
-        namespace, running = prepare(compiled, rules, meter)
+        guard, running = prepare(compiled, rules, meter)
         with running:
-            exec(compile_script(script).code, namespace)
-            guard = namespace[GETATTR].__self__
+            exec(compile_script(script).code, guard.namespace)
             yield from _walk(guard, meter, most)
 
 

@@ -14,7 +14,7 @@ from bl_ext.user_default.mcp_bridge.sandbox.facts.policy import policy
 from bl_ext.user_default.mcp_bridge.sandbox.guard.operators import Operators
 from bl_ext.user_default.mcp_bridge.sandbox.guard.values.ordered_dict import OrderedDict
 from bl_ext.user_default.mcp_bridge.sandbox.language.compile import ScriptRefused, compile_script
-from bl_ext.user_default.mcp_bridge.sandbox.run.namespace import build_namespace
+from bl_ext.user_default.mcp_bridge.sandbox.run.namespace import build_guard
 from bl_ext.user_default.mcp_bridge.sandbox.run.watchdog import Limits, ScriptStopped, Watchdog
 
 from support.running import fork
@@ -101,7 +101,7 @@ def _run(source: str) -> int:
     except ScriptRefused:
         return 0
     meter = Watchdog(Limits(time_s=1.0, sequence=MOST, memory_bytes=64 << 20))
-    namespace = build_namespace(compiled, rules, None, meter)
+    namespace = build_guard(compiled, rules, None, meter).namespace
     try:
         with meter:
             exec(compiled.code, namespace)
@@ -205,7 +205,7 @@ HONEST = [
 def test_honest_growth(source: str, wanted: Any) -> None:
     meter = Watchdog(Limits())
     compiled = compile_script(source)
-    namespace = build_namespace(compiled, policy("math"), None, meter)
+    namespace = build_guard(compiled, policy("math"), None, meter).namespace
     with meter:
         exec(compiled.code, namespace)
     assert namespace["a"] == wanted

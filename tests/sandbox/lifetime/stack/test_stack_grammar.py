@@ -20,9 +20,10 @@ import bpy
 import pytest
 from bl_ext.user_default.mcp_bridge.base.errors import BridgeError
 from bl_ext.user_default.mcp_bridge.sandbox.language.compile import ScriptRefused, compile_script
-from bl_ext.user_default.mcp_bridge.sandbox.run import execute, namespace
+from bl_ext.user_default.mcp_bridge.sandbox.run import execute
 
 from support.running import fork
+from support.sandboxing.scripts import finding
 
 pytestmark = pytest.mark.usefixtures("fresh_file")
 
@@ -211,22 +212,14 @@ def _seen(script: str) -> tuple[int, int, bool]:
                     len(value)
                     alive[1] += 1
 
-    build = namespace.build_namespace
-
-    def with_both(*given: Any) -> Any:
-        made = build(*given)
-        made |= {"note": note.__call__, "look": look.__call__}
-        return made
-
-    namespace.build_namespace = with_both
     bpy.ops.wm.read_homefile(use_factory_startup=True)
     stopped = False
     try:
-        execute.execute_blender_code({"code": _BEFORE + script})
+        with finding({"note": note.__call__, "look": look.__call__}):
+            execute.execute_blender_code({"code": _BEFORE + script})
     except BridgeError as error:
         stopped = "what the script" in str(error)
     finally:
-        namespace.build_namespace = build
         execute._rate.clear()
     return alive[0], alive[1], stopped
 
