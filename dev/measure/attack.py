@@ -72,9 +72,8 @@ def _search(options: argparse.Namespace) -> int:
     sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "dev")]
     load_module(ROOT / "tests" / "conftest.py")  # starts Blender with the extension, as for the tests
     from support.attack import oracles, search
-    from support.sandboxing import sandbox_cases
 
-    with oracles.Judge(oracles.plain if options.plain else sandbox_cases.guarded) as judge:
+    with oracles.Judge(oracles.plain if options.plain else oracles.guarded) as judge:
         search.warm_up()
         if options.run:
             verdict = judge.verdict(options.run.read_text("utf-8"))

@@ -12,6 +12,7 @@ from __future__ import annotations
 import builtins
 import contextlib
 import faulthandler
+import functools
 import io
 import os
 import signal
@@ -33,7 +34,7 @@ from bl_ext.user_default.mcp_bridge.sandbox.language.hooks import GETATTR
 from support.running import fork
 from support.sandboxing import sandbox_cases, world
 
-__all__ = ("CRASH", "HARM", "OUTCOMES", "WALL", "Judge", "Verdict", "plain")
+__all__ = ("CRASH", "HARM", "OUTCOMES", "WALL", "Judge", "Verdict", "guarded", "plain")
 
 ACCEPTED, BEFORE, WITHIN, LIMIT = "accepted", "refused before", "refused within", "limit"
 OWN_ERROR, WALL, HARM, CRASH = "own error", "audit wall", "HARM", "CRASH"
@@ -59,6 +60,10 @@ class Verdict:
     seconds: float
 
 
+guarded = functools.partial(sandbox_cases.guarded, ends=False)
+"""Runs a script through the product's own entry point; its guards stay, since the oracles look at them."""
+
+
 def plain(code: str, names: dict[str, Any]) -> str:
     """Run a script without any wall, to test the oracles themselves."""
     names["__name__"] = "__main__"
@@ -71,7 +76,7 @@ def plain(code: str, names: dict[str, Any]) -> str:
 class Judge:
     """The places that scripts attack, and the checks for harm: `with Judge() as judge: judge.verdict(code)`."""
 
-    def __init__(self, runner: Runner = sandbox_cases.guarded) -> None:
+    def __init__(self, runner: Runner = guarded) -> None:
         self._runner = runner
         self._stack = contextlib.ExitStack()
 
@@ -85,7 +90,7 @@ class Judge:
     def verdict(self, code: str) -> Verdict:
         """Run a script in a fork of this Blender, and judge it."""
         filled = sandbox_cases.fill(code, self._places)
-        if self._runner is sandbox_cases.guarded:
+        if self._runner is guarded:
             try:
                 compile_script(filled)
             except ScriptRefused as refused:  # no Blender needed

@@ -15,9 +15,8 @@ import bpy
 from bl_ext.user_default.mcp_bridge.base import settings
 from bl_ext.user_default.mcp_bridge.sandbox.lifetime import parts
 
-from support.attack import combine
+from support.attack import combine, oracles
 from support.attack.oracles import CRASH, HARM, OUTCOMES, WALL, Judge, Verdict
-from support.sandboxing import sandbox_cases
 
 __all__ = ("BAD", "FINDINGS", "Report", "run", "warm_up")
 
@@ -34,7 +33,7 @@ def warm_up() -> None:
     settings.set_preferences({"time_limit_s": _TIME_LIMIT_S})
     parts.prepare()
     imported = ", ".join(combine.MODULES)
-    sandbox_cases.guarded(f"import {imported}\nx = numpy.arange(3.0)", {})
+    oracles.guarded(f"import {imported}\nx = numpy.arange(3.0)", {})
 
 
 @dataclass

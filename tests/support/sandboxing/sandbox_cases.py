@@ -138,14 +138,17 @@ def plain(code: str, namespace: Namespace) -> str:
     return out.getvalue()
 
 
-def guarded(code: str, namespace: Namespace) -> str:
-    """Run a script through the extension's own entry point, and copy its globals, hooks too, at the end."""
+def guarded(code: str, namespace: Namespace, *, ends: bool = True) -> str:
+    """Run a script through the extension's own entry point, and copy its globals, hooks too, at the end.
+
+    Its guards stay usable if `ends` is False.
+    """
     from bl_ext.user_default.mcp_bridge.sandbox.run import execute
 
     from .scripts import keeping
 
     execute._rate.clear()
-    with keeping(namespace):
+    with keeping(namespace, ends=ends):
         return str(execute.execute_blender_code({"code": code}).get("stdout", ""))
 
 

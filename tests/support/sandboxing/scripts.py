@@ -30,12 +30,17 @@ def finding(names: Mapping[str, object]) -> Iterator[None]:
 
 
 @contextmanager
-def keeping(names: dict[str, Any]) -> Iterator[None]:
-    """Inside this context, a script's guards stay when its run ends, and its globals, hooks too, go into `names`."""
+def keeping(names: dict[str, Any], *, ends: bool) -> Iterator[None]:
+    """Inside this context, a script's globals, hooks too, go into `names` when its run ends.
+
+    `ends`: whether its guards then let go of everything, as they do otherwise.
+    """
     end = Guard.end
 
     def keep(guard: Guard) -> None:
         names.update(guard.namespace)
+        if ends:
+            end(guard)
 
     Guard.end = keep  # type: ignore[method-assign]
     try:
